@@ -150,9 +150,9 @@ fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
 
 /// Conversions of some of the rows to decimal and back, beside the host's.
 fn texts(bench: &Bench, batch: &DynBatch) -> Result<()> {
-    const MOST_BYTES: usize = 32 << 20;
+    const MAX_BYTES: usize = 32 << 20;
     let (device, shape) = (batch.device(), batch.shape());
-    let rows = batch.len().min((MOST_BYTES / shape.bytes()).max(1));
+    let rows = batch.len().min((MAX_BYTES / shape.bytes()).max(1));
     let batch = batch.slice(0..rows)?;
     let bench = Bench { bytes: rows * shape.bytes(), ..*bench };
     println!("text of {rows} rows:");

@@ -124,7 +124,7 @@ struct Keys {
 impl Keys {
     /// Makes `count` keys of `bits` bits.
     fn random(count: usize, bits: usize) -> Self {
-        const MOST_PLANTED: usize = 20;
+        const MAX_PLANTED: usize = 20;
         let row_bytes = bits.div_ceil(8);
         let mut bytes = vec![0; count * row_bytes];
         let number = |bytes: &mut [u8], bits: usize, seed: u64| {
@@ -143,7 +143,7 @@ impl Keys {
             number(&mut bytes, bits, u64::MAX - seed as u64);
             BigUint::from_bytes_le(&bytes)
         };
-        let pairs = MOST_PLANTED.min(count / 2);
+        let pairs = MAX_PLANTED.min(count / 2);
         let planted = (0..pairs).map(|pair| {
             let row = pair * (count / 2 / pairs);
             let shared = factor(bits - bits / 2, 3 * pair);

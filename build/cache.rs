@@ -14,7 +14,7 @@ use gpuint_catalogue::cache::{self, Key};
 use crate::Result;
 
 /// Maximum bytes of kept files, most recently used first: some twenty states of the kernels.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 
 /// The folder of compiled units.
 pub(crate) struct Cache(cache::Cache);
@@ -39,7 +39,7 @@ impl Cache {
             fs::read(made).map_err(failed)
         };
         // A refused or damaged file is compiled again and replaced, if it can be written.
-        let content = self.0.or_make(key, MOST_BYTES, |_, _| {}, make)?;
+        let content = self.0.or_make(key, MAX_BYTES, |_, _| {}, make)?;
         fs::write(made, content).map_err(failed)
     }
 }

@@ -26,7 +26,7 @@ use gpuint_catalogue::{Catalogue, Entry, headers, translation_unit};
 /// The reason why a build ends, for the user.
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// What is built.
+/// Inputs and settings of the build.
 struct Build {
     catalogue: Catalogue,
     /// The tables, the one of the build first.

@@ -2,7 +2,7 @@
 //!
 //! - `GPUINT_NVCC`: the compiler, or `none`; without it, nvcc is looked for in `CUDA_HOME`,
 //!   `CUDA_PATH`, `PATH` and `/usr/local/cuda`
-//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_NNa`: with the instructions
+//! - `GPUINT_ARCHS`: content of fatbins, a list of `sm_NN` (code; `sm_NNa`: with the instructions
 //!   and limits that only GPUs of this compute capability have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
@@ -38,11 +38,11 @@ pub(crate) fn find() -> Option<PathBuf> {
 /// Cargo looks at every file of a folder that is watched, before every build, so large ones are
 /// left out. A file that does not exist cannot be watched: cargo regards it as changed each time.
 fn watch(folders: &[PathBuf]) {
-    const MOST_FILES: usize = 5000;
+    const MAX_FILES: usize = 5000;
     println!("cargo::rerun-if-env-changed=PATH");
     for folder in folders {
-        let files = folder.read_dir().map_or(usize::MAX, |files| files.take(MOST_FILES).count());
-        if files < MOST_FILES {
+        let files = folder.read_dir().map_or(usize::MAX, |files| files.take(MAX_FILES).count());
+        if files < MAX_FILES {
             println!("cargo::rerun-if-changed={}", folder.display());
         }
     }

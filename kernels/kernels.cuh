@@ -39,7 +39,7 @@
 #include "linear/bits.cuh"
 #include "linear/bitwise.cuh"
 #include "linear/compare.cuh"
-#include "linear/div_digit.cuh"
+#include "linear/div_rem_digit.cuh"
 #include "linear/shift.cuh"
 #include "long/carries.cuh"
 #include "long/folds.cuh"

@@ -75,7 +75,7 @@ impl Device {
     pub fn new() -> Result<Self> {
         match Self::cuda(0) {
             Err(Error::NoDevice) => {
-                tracing::info!("no CUDA driver or GPU: using the processor");
+                tracing::info!("no CUDA driver or GPU: using the CPU");
                 Ok(Self::cpu())
             }
             other => other,

@@ -529,7 +529,7 @@ impl fmt::Debug for DynBatch {
     }
 }
 
-/// Where a row starts. A row of a batch that exists does not start beyond 2^64.
+/// Byte offset of a row; it fits in 64 bits for every allocated batch.
 fn byte_offset(row: usize, row_bytes: usize) -> u64 {
     row as u64 * row_bytes as u64
 }

@@ -199,7 +199,7 @@ impl Pool {
         let opened: Vec<Result<Device>> =
             threads::install(|| (0..count).into_par_iter().map(Device::cuda).collect());
         if opened.is_empty() {
-            tracing::info!("no CUDA driver or GPU: using the processor");
+            tracing::info!("no CUDA driver or GPU: using the CPU");
             return Self::of([Device::cpu()]);
         }
         let mut failed = None;

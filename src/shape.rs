@@ -28,8 +28,8 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
 /// At a built shape it has the embedded kernels. At others a GPU compiles each kernel by NVRTC at
 /// its first use, and keeps it on disk ([`Device::with_jit`](crate::Device::with_jit)). The first
 /// use takes seconds; later processes read the kernel from the disk. The CPU needs no kernels, and
-/// neither do long shapes ([`Shape::is_long`]): above 2^20 bits, any multiple of 64 up to 2^31, with
-/// `Q = 4` and `u64`.
+/// neither do long shapes ([`Shape::is_long`]): above 2^20 bits, any multiple of 64 up to 2^31,
+/// with `Q = 4` and `u64`.
 /// [`gpu_uint!`](crate::gpu_uint) declares one with `jit` and checks it where it is declared.
 ///
 /// The type of twice the width is [`Double`].

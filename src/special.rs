@@ -4,13 +4,13 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 /// Largest `|c|` of a special modulus that a fold reduces by.
-pub(crate) const MOST_TERM: u64 = 1 << 13;
+pub(crate) const MAX_TERM: u64 = 1 << 13;
 
 /// Upper bound of `k` of a special modulus that a fold reduces by.
 pub(crate) const FACTOR_BOUND: u64 = 1 << 31;
 
 /// Least `n` of a special modulus that a fold reduces by.
-const LEAST_EXPONENT: u32 = 128;
+const MIN_EXPONENT: u32 = 128;
 
 /// A number `k 2^n + c`: a Mersenne (`2^n - 1`), Fermat (`2^n + 1`), Proth (`k 2^n + 1`) or Riesel
 /// (`k 2^n - 1`) number, or another one with a small `c`.
@@ -43,11 +43,11 @@ impl SpecialModulus {
     /// for other numbers.
     #[must_use]
     pub fn recognize(number: &BigUint) -> Option<Self> {
-        let low = number.iter_u64_digits().next()? % (2 * MOST_TERM);
-        let (c, even) = if low <= MOST_TERM {
+        let low = number.iter_u64_digits().next()? % (2 * MAX_TERM);
+        let (c, even) = if low <= MAX_TERM {
             (low as i32, number - low)
         } else {
-            let below = 2 * MOST_TERM - low;
+            let below = 2 * MAX_TERM - low;
             (-(below as i32), number + below)
         };
         let n = even.trailing_zeros()?;
@@ -89,7 +89,7 @@ impl SpecialModulus {
 
     /// Returns true if folds reduce modulo the number (`kernels/modular/special.cuh`).
     pub(crate) fn is_foldable(self) -> bool {
-        self.n >= LEAST_EXPONENT
+        self.n >= MIN_EXPONENT
             && self.takes_factor(1)
             && self.k > 0
             && self.c != 0
@@ -100,7 +100,7 @@ impl SpecialModulus {
     pub(crate) fn takes_factor(self, factor: u32) -> bool {
         let factor = u64::from(factor);
         u64::from(self.k) * factor < FACTOR_BOUND
-            && u64::from(self.c.unsigned_abs()) * factor <= MOST_TERM
+            && u64::from(self.c.unsigned_abs()) * factor <= MAX_TERM
     }
 
     /// Returns the words of a record (`kernels/modular/special.cuh`).

@@ -179,7 +179,7 @@ impl Arguments {
     }
 
     /// Number of the last absurd choice of any kind.
-    const MOST: usize = 16;
+    const MAX: usize = 16;
 
     /// The batches but the last one, whose device would compile kernels.
     fn receivers(&self) -> &[DynBatch] {
@@ -570,13 +570,13 @@ fn check_all<R>(
         for (receiver, rows) in receivers.iter().enumerate() {
             // Each argument is absurd while the others are usual, and then all of them are.
             let alone = (0..count).flat_map(|place| {
-                (1..Arguments::MOST).map(move |number| {
+                (1..Arguments::MAX).map(move |number| {
                     let mut numbers = [0; 4];
                     numbers[place] = number;
                     numbers
                 })
             });
-            let together = (0..Arguments::MOST).map(|number| [number; 4]);
+            let together = (0..Arguments::MAX).map(|number| [number; 4]);
             for numbers in alone.chain(together) {
                 check(format_args!("{name} of {receiver} {numbers:?}"), panics, || {
                     call(all, rows, &numbers)

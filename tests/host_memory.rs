@@ -46,11 +46,11 @@ fn used() -> u64 {
 /// memory.
 fn with_little_memory<R>(what: &str, work: impl Fn() -> Result<R>) {
     /// Room for the small allocations of threads and messages.
-    const LEAST: u64 = 1 << 20;
+    const MIN: u64 = 1 << 20;
     let before = getrlimit(Resource::As);
     let mut failures = 0;
     for extra in (20..33).flat_map(|bits| [1u64 << bits, 3 << (bits - 1)]) {
-        let limit = Rlimit { current: Some(used() + LEAST + extra), ..before };
+        let limit = Rlimit { current: Some(used() + MIN + extra), ..before };
         setrlimit(Resource::As, limit).unwrap();
         let result = work();
         setrlimit(Resource::As, before).unwrap();

@@ -15,7 +15,7 @@ type U4096 = GpuUint<4096>;
 /// Time until a request, and the longest time from it to the end of the call, in the best of
 /// [`ATTEMPTS`]: another program may take the processor meanwhile.
 const DELAY: Duration = Duration::from_millis(100);
-const MOST: Duration = Duration::from_millis(1000);
+const MAX: Duration = Duration::from_millis(1000);
 const ATTEMPTS: usize = 5;
 
 fn odd(bits: u32) -> BigUint {
@@ -30,7 +30,7 @@ fn batch(device: &Device, rows: u32) -> Batch<U4096> {
 
 /// Interrupts a call that would take much longer.
 fn ends_early<R>(what: &str, mut work: impl FnMut() -> Result<R>) {
-    let times = attempts(DELAY + MOST, || {
+    let times = attempts(DELAY + MAX, || {
         let start = Instant::now();
         let result = interruptible(move || start.elapsed() >= DELAY, &mut work);
         let time = start.elapsed();
@@ -38,7 +38,7 @@ fn ends_early<R>(what: &str, mut work: impl FnMut() -> Result<R>) {
         assert!(time >= DELAY, "{what}: {time:?}");
         time
     });
-    assert!(times.last() < Some(&(DELAY + MOST)), "{what}: {times:?}");
+    assert!(times.last() < Some(&(DELAY + MAX)), "{what}: {times:?}");
 }
 
 /// Repeats an attempt until its time is below a limit, and returns the times.
@@ -201,7 +201,7 @@ fn request_ends_all_devices_of_a_pool() {
         })
     });
     assert_eq!(result.unwrap_err(), Error::Interrupted);
-    assert!(start.elapsed() < DELAY + MOST, "{:?}", start.elapsed());
+    assert!(start.elapsed() < DELAY + MAX, "{:?}", start.elapsed());
     timer.join().unwrap();
     let squares = pool.map([&values], |[a]: [Batch<U4096>; 1]| Ok([a.shr(4000)?])).unwrap();
     assert_eq!(squares[0][7], &values[7] >> 4000);

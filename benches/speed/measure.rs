@@ -21,7 +21,7 @@ const CHECKED: usize = 8;
 /// Maximum size, in bits, of batches of operations that take tens of times as long as a product.
 const SLOW_BATCH: usize = 1 << 30;
 /// Minimum width of rows that the device splits into parts of some digits.
-const LEAST_TEXT: usize = 4096;
+const MIN_TEXT: usize = 4096;
 /// Maximum size, in bits, of batches that become text.
 const TEXT_BATCH: usize = 1 << 28;
 
@@ -298,7 +298,7 @@ impl AtShape<'_> {
     /// Decimal text: the time includes the host's.
     fn texts(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
-        if shape.bits < LEAST_TEXT {
+        if shape.bits < MIN_TEXT {
             return Ok(());
         }
         let rows = batches.u.len().min(TEXT_BATCH / shape.bits);

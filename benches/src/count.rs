@@ -14,7 +14,7 @@ use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
 use gpuint_testkit::launch::{Operands, Outcome, Params, bytes_of};
 use gpuint_testkit::oracle;
-use gpuint_testkit::ptx::{self, Compiled, Facts, How, Result, Run};
+use gpuint_testkit::ptx::{self, Compiled, How, LaunchBounds, Result, Run};
 
 /// Bits that the kernels of a shape multiply at a time.
 fn limb_bits(shape: Shape) -> usize {
@@ -31,7 +31,7 @@ pub struct Unit {
 pub struct Kernel {
     pub row: catalogue::Row<'static>,
     name: String,
-    facts: Facts,
+    bounds: LaunchBounds,
     expansion: Expansion,
 }
 
@@ -47,8 +47,8 @@ pub fn unit(
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
     let kernel =
         |((kernel, name), expansion): ((&catalogue::Kernel<'static>, String), Expansion)| {
-            let facts = Facts::read(&compiled.module, &name)?;
-            Ok(Kernel { row: kernel.row, name, facts, expansion })
+            let bounds = LaunchBounds::read(&compiled.module, &name)?;
+            Ok(Kernel { row: kernel.row, name, bounds, expansion })
         };
     let kernels = kernels.iter().zip(names).zip(expansions).map(kernel).collect::<Result<_>>()?;
     Ok(Unit { shape, compiled, kernels })
@@ -76,7 +76,7 @@ const MULTIPROCESSOR_BITS: usize = 1 << 25;
 
 /// Number of rows that fill the warps of a block and suffice for a mean.
 fn row_count(op: Op, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
-    let block = kernel.facts.rows_per_block as usize;
+    let block = kernel.bounds.rows_per_block as usize;
     match op {
         Op::DivRem | Op::ShiftedInverse => {
             if by_lanes(kernel, bits) {
@@ -120,13 +120,13 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
     if by_lanes {
         return 2 * length.div_ceil(8);
     }
-    let most_blocks =
+    let max_blocks =
         if kernel.row.algorithm.product() == Some(Product::TensorCore) && shape.bits < 1 << 17 {
             4
         } else {
             8
         };
-    let most = if blocked { (shape.bits.div_ceil(unit) / most_blocks).max(2) } else { length };
+    let most = if blocked { (shape.bits.div_ceil(unit) / max_blocks).max(2) } else { length };
     let blocks = length.div_ceil(most);
     let doublings = length.div_ceil(blocks).next_power_of_two().trailing_zeros() as usize;
     2 * doublings + 2 * blocks

@@ -68,7 +68,7 @@ impl Gpu {
         self.has_units(algorithm) || is_division && is_of_bytes && is_known
     }
 
-    /// Rows that the GPU divides at a time, a warp to a row.
+    /// Rows that the GPU divides at a time, one warp per row.
     const fn rows_at_a_time(&self) -> usize {
         const WARPS: usize = 16;
         WARPS * self.multiprocessors as usize

@@ -147,7 +147,7 @@ impl Cache {
 
     /// Returns the content of a key, or makes it and keeps it. Processes and threads with the same
     /// key take turns, so that one makes it. The files that were used least recently are removed
-    /// beyond `most_bytes`.
+    /// beyond `max_bytes`.
     ///
     /// No error of the cache is an error of the content: `report` gets it, with the path of the
     /// file. A file that cannot be read, or that others could have written, counts as absent.
@@ -157,7 +157,7 @@ impl Cache {
     pub fn or_make<E>(
         &self,
         key: &Key,
-        most_bytes: u64,
+        max_bytes: u64,
         report: impl Fn(&Path, io::Error),
         make: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Vec<u8>, E> {
@@ -171,7 +171,7 @@ impl Cache {
             return Ok(content);
         }
         let content = make()?;
-        if let Err(error) = self.write(key, &content).and_then(|()| self.trim(most_bytes)) {
+        if let Err(error) = self.write(key, &content).and_then(|()| self.trim(max_bytes)) {
             report(&path, error);
         }
         Ok(content)

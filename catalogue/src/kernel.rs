@@ -21,7 +21,7 @@ pub struct Row<'a> {
     pub algorithm: Algorithm,
     /// The header that a unit with the kernel includes: `dispatch/mul/classical.cuh`.
     pub header: &'a str,
-    /// The C++ template: `MulLow<{shape}, Classical>`.
+    /// The C++ template: `MulLo<{shape}, Classical>`.
     pub template: &'a str,
     /// True if one kernel serves all shapes of a width, because digits and Q make no difference.
     pub per_width: bool,
@@ -253,11 +253,12 @@ mod tests {
             op: Op::MulLo,
             algorithm: Algorithm::By(Product::Classical),
             header: "dispatch/mul/classical.cuh",
-            template: "MulLow<{shape}, Classical>",
+            template: "MulLo<{shape}, Classical>",
             blocks: &[(NARROW, 64)],
             ..ADD
         };
-        let zero = Row { op: Op::IsZeroMask, template: "IsZero<{shape}>", per_width: true, ..ADD };
+        let zero =
+            Row { op: Op::IsZeroMask, template: "IsZeroMask<{shape}>", per_width: true, ..ADD };
         assert_eq!(
             translation_unit([
                 ADD.at(shape(1024, 4, DigitKind::U64)),
@@ -268,9 +269,9 @@ mod tests {
              #include \"dispatch/mul/classical.cuh\"\n#include \"linear/add.cuh\"\n\n\
              using namespace gpuint;\n\n\
              GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
-             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, \
+             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLo<Shape<u16, 2048, 1, 64>, \
              Classical>)\n\
-             GPUINT_KERNEL(gpuint_is_zero_mask_b2048, IsZero<Width<2048>>)\n"
+             GPUINT_KERNEL(gpuint_is_zero_mask_b2048, IsZeroMask<Width<2048>>)\n"
         );
     }
 

@@ -144,8 +144,8 @@ fn instances(object: &Path) -> BTreeMap<String, String> {
         let [_, size, kind, name] = line.split_whitespace().collect::<Vec<_>>()[..] else {
             return None;
         };
-        // The facts of a kernel are constants of its unit.
-        let is_compared = matches!(kind, "W" | "V" | "u") || name.contains("_facts");
+        // The bounds of a kernel are constants of its unit.
+        let is_compared = matches!(kind, "W" | "V" | "u") || name.contains("_launch_bounds");
         is_compared.then(|| (name.to_owned(), size.to_owned()))
     });
     symbols.collect()
@@ -225,5 +225,15 @@ fn header_without_the_specialization_does_not_compile() {
                 "{header}: {said}"
             );
         }
+    }
+}
+
+/// The template of a kernel has the name of the operation.
+#[test]
+fn templates_have_the_names_of_their_operations() {
+    for row in catalogue().rows() {
+        let (template, _) = row.template.split_once('<').unwrap();
+        let name = template.rsplit("::").next().unwrap();
+        assert_eq!(name, format!("{:?}", row.op), "{}", row.template);
     }
 }

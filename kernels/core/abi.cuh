@@ -1,14 +1,15 @@
-// Interface between Rust and CUDA: operands of a launch and launch facts of a kernel.
+// Interface between Rust and CUDA: operands of a launch and launch bounds of a kernel.
 //
 // Every kernel of an operation takes one `Operands` by value, so that a launch is data: (kernel
 // name, operands, rows). Kernels of long rows (kernels/long) take arguments of their own, and the
-// host computes their grid. Beside each kernel a constant `<name>_facts` gives the threads, shared
-// memory and rows of one block. The host reads it from the loaded image, so the numbers exist in
-// one place.
+// host computes their grid. Beside each kernel a constant `<name>_launch_bounds` gives the threads,
+// shared memory and rows of one block. The host reads it from the loaded image, so the numbers
+// exist in one place.
 //
 // An operation may be a `Sequence` of phases. The host launches its kernel once for each phase, in
-// order, with the facts of that phase. Phases pass results on in the workspace. The last phases may
-// be repeated: they are one step, and the phases before write the number of steps to counters[0].
+// order, with the bounds of that phase. Phases pass results on in the workspace. The last phases
+// may be repeated: they are one step, and the phases before write the number of steps to
+// counters[0].
 //
 // src/backend/launch.rs has the Rust versions of these structs.
 #pragma once
@@ -57,8 +58,8 @@ struct Operands {
   u32* mask;    // one bit a row, zeroed by the host; null if unwanted
   u64* status;  // lowest failed row, initially all ones; null for operations that cannot fail
   Params params;
-  unsigned char* scratch;    // scratch_bytes of the facts, for each block of the grid and each base
-  unsigned char* workspace;  // Facts::row_bytes for each row, kept from phase to phase
+  unsigned char* scratch;  // scratch_bytes of the bounds, for each block of the grid and each base
+  unsigned char* workspace;  // LaunchBounds::row_bytes for each row, kept from phase to phase
   u32* counters;             // COUNTERS words of a sequence, zeroed before its first phase
   u64 phase;
   u64 step;  // index of the step, in repeated phases
@@ -66,7 +67,7 @@ struct Operands {
 
 constexpr u32 COUNTERS = 64;  // src/backend/launch.rs: COUNTERS_BYTES
 
-struct Facts {
+struct LaunchBounds {
   u32 threads;         // per block
   u32 shared_bytes;    // dynamic shared memory of a block
   u32 rows_per_block;  // rows that a block works on at a time
@@ -97,18 +98,19 @@ GPUINT_OPTIONAL_MEMBER(repeated_of, REPEATED, 0)
 #undef GPUINT_OPTIONAL_MEMBER
 
 template <u32 PHASES>
-struct FactsOfPhases {
-  Facts phase[PHASES];
+struct LaunchBoundsOfPhases {
+  LaunchBounds phase[PHASES];
 };
 
 template <class Operation>
-__host__ __device__ constexpr auto facts_of() {
+__host__ __device__ constexpr auto launch_bounds_of() {
   if constexpr (phases_of<Operation>(0) == 1)
-    return FactsOfPhases<1>{{{Operation::THREADS, Operation::SHARED, Operation::ROWS,
-                              Operation::SCRATCH, Operation::PERSISTENT, cluster_of<Operation>(0),
-                              row_bytes_of<Operation>(0), repeated_of<Operation>(0)}}};
+    return LaunchBoundsOfPhases<1>{
+        {{Operation::THREADS, Operation::SHARED, Operation::ROWS, Operation::SCRATCH,
+          Operation::PERSISTENT, cluster_of<Operation>(0), row_bytes_of<Operation>(0),
+          repeated_of<Operation>(0)}}};
   else
-    return Operation::facts();
+    return Operation::launch_bounds();
 }
 
 // Phases of an operation as one kernel. A member of several phases is given the index of its own.
@@ -117,24 +119,24 @@ template <class... Members>
 struct Sequence {
   static constexpr u32 PHASES = (0 + ... + phases_of<Members>(0));
 
-  __host__ __device__ static constexpr u32 most_threads() {
+  __host__ __device__ static constexpr u32 max_threads() {
     u32 most = 0;
     ((most = Members::THREADS > most ? Members::THREADS : most), ...);
     return most;
   }
-  __host__ __device__ static constexpr u32 most_resident() {
+  __host__ __device__ static constexpr u32 max_resident() {
     u32 most = 0;
     ((most = Members::THREADS * Members::MIN_BLOCKS > most ? Members::THREADS * Members::MIN_BLOCKS
                                                            : most),
      ...);
     return most;
   }
-  static constexpr u32 THREADS = most_threads(), MIN_BLOCKS = most_resident() / THREADS;
+  static constexpr u32 THREADS = max_threads(), MIN_BLOCKS = max_resident() / THREADS;
 
-  __host__ __device__ static constexpr FactsOfPhases<PHASES> facts() {
-    FactsOfPhases<PHASES> all{};
+  __host__ __device__ static constexpr LaunchBoundsOfPhases<PHASES> launch_bounds() {
+    LaunchBoundsOfPhases<PHASES> all{};
     u32 phase = 0;
-    (append(all, phase, facts_of<Members>()), ...);
+    (append(all, phase, launch_bounds_of<Members>()), ...);
     return all;
   }
 
@@ -150,10 +152,10 @@ struct Sequence {
   }
 
  private:
-  template <class FactsOfMember>
-  __host__ __device__ static constexpr void append(FactsOfPhases<PHASES>& all, u32& phase,
-                                                   const FactsOfMember& member) {
-    for (const Facts& facts : member.phase) all.phase[phase++] = facts;
+  template <class LaunchBoundsOfMember>
+  __host__ __device__ static constexpr void append(LaunchBoundsOfPhases<PHASES>& all, u32& phase,
+                                                   const LaunchBoundsOfMember& member) {
+    for (const LaunchBounds& bounds : member.phase) all.phase[phase++] = bounds;
   }
 
   // Runs the member if the phase is one of its own, which begin at `first`.
@@ -199,21 +201,22 @@ void run_kernel(const void* arguments, unsigned char* shared) {
 
 }  // namespace gpuint
 
-// GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its facts.
+// GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its bounds.
 #if defined(GPUINT_SIMT)
-#define GPUINT_KERNEL(name, ...)                                          \
-  static constexpr auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
-  static const ::gpuint::simt::Registrar name##_registrar{                \
-      #name, &::gpuint::run_kernel<__VA_ARGS__>, name##_facts.phase,      \
+#define GPUINT_KERNEL(name, ...)                                                          \
+  static constexpr auto name##_launch_bounds = ::gpuint::launch_bounds_of<__VA_ARGS__>(); \
+  static const ::gpuint::simt::Registrar name##_registrar{                                \
+      #name, &::gpuint::run_kernel<__VA_ARGS__>, name##_launch_bounds.phase,              \
       ::gpuint::phases_of<__VA_ARGS__>(0)};
 #else
-#define GPUINT_KERNEL(name, ...)                                                     \
-  extern "C" __device__ const auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
-  extern "C" __global__ void __launch_bounds__(                                      \
-      __VA_ARGS__::THREADS,                                                          \
-      ::gpuint::resident_blocks(__VA_ARGS__::MIN_BLOCKS, __VA_ARGS__::THREADS))      \
-      name(const __grid_constant__ ::gpuint::ArgumentsOf<__VA_ARGS__>::Type o) {     \
-    extern __shared__ __align__(16) unsigned char gpuint_shared[];                   \
-    __VA_ARGS__::run(o, gpuint_shared);                                              \
+#define GPUINT_KERNEL(name, ...)                                                 \
+  extern "C" __device__ const auto name##_launch_bounds =                        \
+      ::gpuint::launch_bounds_of<__VA_ARGS__>();                                 \
+  extern "C" __global__ void __launch_bounds__(                                  \
+      __VA_ARGS__::THREADS,                                                      \
+      ::gpuint::resident_blocks(__VA_ARGS__::MIN_BLOCKS, __VA_ARGS__::THREADS))  \
+      name(const __grid_constant__ ::gpuint::ArgumentsOf<__VA_ARGS__>::Type o) { \
+    extern __shared__ __align__(16) unsigned char gpuint_shared[];               \
+    __VA_ARGS__::run(o, gpuint_shared);                                          \
   }
 #endif

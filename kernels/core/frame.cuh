@@ -7,7 +7,8 @@
 namespace gpuint {
 
 // Runs work(group, row, arena) for every row of this thread's group, with ARENA bytes of shared
-// memory. Rows are dealt to groups with a grid stride, so that any grid covers any number of rows.
+// memory. Rows are assigned to groups with a grid stride, so that any grid covers any number of
+// rows.
 template <class S, u32 ARENA>
 struct Frame {
   using G = Group<S::THREADS>;

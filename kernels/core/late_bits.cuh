@@ -6,9 +6,9 @@
 namespace gpuint {
 
 // l, given s.
-template <u32 MOST>
+template <u32 MAX_SHIFT>
 GPUINT_DEVICE u32 late_bits(u32 shift) {
-  return shift <= MOST ? shift : 0;
+  return shift <= MAX_SHIFT ? shift : 0;
 }
 
 }  // namespace gpuint

@@ -57,7 +57,7 @@ inline u32 floor_of_product(float x, float y) {
   return product < 0x1p23 ? static_cast<u32>(product) : 0;
 }
 
-inline u32 recomputed(u32 x) { return x; }
+inline u32 rematerialize(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
 inline void load_and_prefetch_line(const u32* global, u32* word) {
@@ -128,7 +128,7 @@ GPUINT_DEVICE u32 floor_of_product(float x, float y) {
 }
 
 // Hides x from the optimizer, so that values derived from it are rematerialized.
-GPUINT_DEVICE u32 recomputed(u32 x) {
+GPUINT_DEVICE u32 rematerialize(u32 x) {
   asm volatile("" : "+r"(x));
   return x;
 }

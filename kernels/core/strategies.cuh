@@ -15,7 +15,7 @@ using Classical = ClassicalTiles<4>;
 // Karatsuba's products (mul/karatsuba.cuh).
 struct Karatsuba;
 // Products inside of other kernels by tensor cores (mul/tensor/columns.cuh).
-template <u32 NT, u32 LEAST, bool PADDED = false>
+template <u32 NT, u32 MIN_COLUMNS, bool PADDED = false>
 struct TensorColumns;
 // Tensor-core products with zeros around both factors, for one warp per row: no product is too
 // short.
@@ -28,7 +28,7 @@ struct TensorCore {};
 struct Fft {};
 // Number-theoretic transforms.
 struct Ntt {};
-// Tensor cores, a warp to a row.
+// Tensor cores, one warp per row.
 struct Fused {};
 // FP64 multipliers, digits of 52 bits, a row to a thread.
 struct Fp64 {};
@@ -37,7 +37,7 @@ struct Imad {};
 
 // Divisions by whole shifted inverses, and in blocks of the quotient (div/div.cuh).
 template <class M>
-struct ShiftedInverse;
+struct ByShiftedInverse;
 template <class M>
 struct Blocked;
 

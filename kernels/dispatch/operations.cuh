@@ -8,14 +8,14 @@ namespace gpuint {
 
 // c = a * b mod 2^BITS.
 template <class S, class M>
-struct MulLow;
+struct MulLo;
 // Computes a * b in full: the low half to out[0] and the high half to out[1], or, with
 // params.joined, both to the row of 2 * BITS in out[0].
 template <class S, class M>
 struct MulWide;
 // c = a * a mod 2^BITS, with half the products.
 template <class S, class M>
-struct SquareLow;
+struct SquareLo;
 
 // The sum of params.pairs products mod 2^BITS. in[0] = addresses of factors, out[0] = sums.
 template <class S, class M>
@@ -29,7 +29,7 @@ template <class S, class Strategy>
 struct DivRem;
 // in[0] = v, out[0] = floor(2^params.exponent / v).
 template <class S, class M>
-struct Shinv;
+struct ShiftedInverse;
 
 // in[0] = v, out[0] = records.
 template <class S, class M>

@@ -2,8 +2,8 @@
 // threads with products by tensor cores the others.
 //
 // 1. Lengths, and lists of rows (classify.cuh).
-// 2. Rows with divisors of at most MOST_LIMBS limbs, by lanes (short.cuh), if the batch has enough
-//    of them.
+// 2. Rows with divisors of at most MAX_LIMBS limbs, by lanes (short_divisors.cuh), if the batch
+//    has enough of them.
 // 3. The other rows, one or two warps a row (div.cuh, by_prepared.cuh).
 #pragma once
 #include "core/abi.cuh"
@@ -11,7 +11,7 @@
 #include "div/classify.cuh"
 #include "div/div.cuh"
 #include "div/row_lists.cuh"
-#include "div/short.cuh"
+#include "div/short_divisors.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
@@ -23,9 +23,9 @@ struct TensorPlan : RowLists<S, PREPARED, 2> {
   using RowLists<S, PREPARED, 2>::RowLists;
 
   // Records hold lengths, too.
-  static constexpr u32 LONG_LIMBS = PREPARED ? ShortPolicy::MOST_LIMBS : 0;
+  static constexpr u32 LONG_LIMBS = PREPARED ? ShortPolicy::MAX_LIMBS : 0;
   GPUINT_DEVICE static u32 list_of(u32 v, u32) {
-    return v <= 32 * ShortPolicy::MOST_LIMBS ? SHORT : LONG;
+    return v <= 32 * ShortPolicy::MAX_LIMBS ? SHORT : LONG;
   }
 };
 

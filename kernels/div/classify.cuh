@@ -5,14 +5,14 @@
 #include "core/math.cuh"
 #include "core/rows.cuh"
 #include "div/row_lists.cuh"
-#include "div/rows.cuh"
+#include "div/stores.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
 
 // Plan is a RowLists with list_of(v, u), the list of a row with a divisor of v bits and a dividend
 // of u bits. A warp reads a row from the top until it finds a nonzero limb. It appends ROWS_OF_WARP
-// rows to a list at a time: additions to one counter take turns.
+// rows to a list at a time: atomic additions to one counter are serialized.
 //
 // If Plan::LONG_LIMBS is not 0, no lengths are recorded of rows whose divisors have more limbs.
 template <class Plan>

@@ -2,9 +2,9 @@
 //
 // Two strategies over the same reciprocal (refine.cuh) and the same quotient block (quotient.cuh):
 //
-// ShiftedInverse<M>, the paper's: the whole shifted inverse of v to the length of the quotient, q =
-// u * shinv_h(v) shifted back, r = u - q v, and a correction. It is one block of L quotient words,
-// with a reciprocal of L + 1 words: two products as long as the quotient.
+// ByShiftedInverse<M>, the paper's: the whole shifted inverse of v to the length of the quotient, q
+// = u * shinv_h(v) shifted back, r = u - q v, and a correction. It is one block of L quotient
+// words, with a reciprocal of L + 1 words: two products as long as the quotient.
 //
 // Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of only t + 1 words. It
 // costs L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words, little more than the
@@ -32,7 +32,7 @@
 namespace gpuint {
 
 template <class M>
-struct ShiftedInverse {
+struct ByShiftedInverse {
   template <class Given>
   struct Kernel {
     using Policy = InversePolicy<Given, M>;
@@ -158,9 +158,9 @@ struct GroupDivision : DivisionFrame<Kernel, Plan> {
   }
 };
 
-// True for rows of whole blocks of 32-bit limbs, up to MOST_BITS.
-template <class S, u32 MOST_BITS>
+// True for rows of whole blocks of 32-bit limbs, up to MAX_BITS.
+template <class S, u32 MAX_BITS>
 constexpr bool FIT_LANES =
-    S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
+    S::BITS <= MAX_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
 
 }  // namespace gpuint

@@ -33,7 +33,7 @@
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
-#include "div/rows.cuh"
+#include "div/stores.cuh"
 #include "div/sorted.cuh"
 #include "mul/columns.cuh"
 #include "tuning/division.cuh"

@@ -1,10 +1,10 @@
-// DivRem and DivRemBy by the fused products of fused/products.cuh, a warp to a row.
+// DivRem and DivRemBy by the fused products of fused/products.cuh, one warp per row.
 //
 // 1. Classes (classify.cuh). A row with a divisor of at most n = 32 C limbs, and not much fewer, is
 //    in the class of C tiles. V = v 2^s has exactly 32 n bits, R = 2^(32 n), and u is shifted
 //    likewise when it is read.
-// 2. Rows with divisors of at most MOST_LIMBS limbs, by lanes (short.cuh), if the batch has enough
-//    of them; else they join the first class.
+// 2. Rows with divisors of at most MAX_LIMBS limbs, by lanes (short_divisors.cuh), if the batch
+//    has enough of them; else they join the first class.
 // 3. For each class: reciprocals of t + 4 limbs (fused/prepare.cuh), and blocks of
 //    quotient of t = 32 T limbs, T <= C / 2. The remainder stays in registers, V and the reciprocal
 //    in shared memory. The reciprocal of a prepared divisor is the top of the recorded one.
@@ -37,8 +37,8 @@
 #include "div/div.cuh"
 #include "div/fused_classes.cuh"
 #include "div/row_lists.cuh"
-#include "div/rows.cuh"
-#include "div/short.cuh"
+#include "div/stores.cuh"
+#include "div/short_divisors.cuh"
 #include "fused/barrett.cuh"
 #include "fused/prepare.cuh"
 #include "mul/tensor/columns.cuh"
@@ -54,7 +54,7 @@ struct FusedPlan : RowLists<Shape, PREPARED, Classes::COUNT + 2> {
   using ShortPolicy = ShortRowPolicy<Shape, Fused, PREPARED>;
 
   GPUINT_DEVICE static u32 list_of(u32 v, u32) {
-    if (v <= 32 * ShortPolicy::MOST_LIMBS) return SHORT;
+    if (v <= 32 * ShortPolicy::MAX_LIMBS) return SHORT;
     const u32 list = Classes::class_of(v);
     return list == Classes::COUNT ? LONG : list;
   }
@@ -87,7 +87,7 @@ struct DivideFused {
   using Limbs = typename Row::Limbs;
   using Estimates = Barrett<FusedProducts<T, false, false, typename Row::Forms>>;
   // Tiles of the remainder that are computed at a time.
-  static constexpr u32 GROUP = C / ceil_div(C, Policy::MOST_TILES);
+  static constexpr u32 GROUP = C / ceil_div(C, Policy::MAX_TILES);
   using Tiles = FusedProducts<GROUP, false, false, typename Row::Forms>;
   static_assert(C % GROUP == 0, "groups of tiles");
   using Quotient = typename Estimates::Limbs;
@@ -305,13 +305,13 @@ struct DivideByClasses<Plan, FusedClasses<TILES...>> {
   using Class = DivideFused<Plan, FusedClasses<TILES...>::tiles(LIST), LIST>;
   static constexpr u32 ROWS = Class<0>::ROWS, THREADS = 32 * ROWS;
   static constexpr u32 MIN_BLOCKS = Class<0>::RESIDENT_WARPS / ROWS;
-  static constexpr u32 MOST_WARP_LIMBS = Class<PHASES - 1>::WARP_LIMBS;
+  static constexpr u32 MAX_WARP_LIMBS = Class<PHASES - 1>::WARP_LIMBS;
   // In any list.
   template <u32 C>
   static constexpr u32 WARP_BYTES = DivideFused<Plan, C, 0>::WARP_LIMBS * sizeof(u32);
 
-  __host__ __device__ static constexpr FactsOfPhases<PHASES> facts() {
-    FactsOfPhases<PHASES> all{};
+  __host__ __device__ static constexpr LaunchBoundsOfPhases<PHASES> launch_bounds() {
+    LaunchBoundsOfPhases<PHASES> all{};
     u32 phase = PHASES;
     ((all.phase[--phase] = {THREADS, ROWS * WARP_BYTES<TILES>, ROWS, 0, 1, 1, Plan::ROW_BYTES, 0}),
      ...);
@@ -328,14 +328,14 @@ struct DivideByClasses<Plan, FusedClasses<TILES...>> {
   GPUINT_DEVICE static bool are_few(const Operands& o) {
     u32 rows = 0;
     for (u32 list = 0; list < PHASES; ++list) rows += Plan(o).rows(list);
-    return rows < LEAST_ROWS_OF_PHASE * PHASES * gridDim.x * ROWS;
+    return rows < MIN_ROWS_OF_PHASE * PHASES * gridDim.x * ROWS;
   }
 
   // Nothing is kept in registers while a class is divided.
   template <u32 LIST>
   GPUINT_DEVICE static void divide_from(const Operands& o, u32* shared, u32 phase) {
     using C = Class<LIST>;
-    static_assert(C::ROWS == ROWS && C::WARP_LIMBS <= MOST_WARP_LIMBS, "of one launch");
+    static_assert(C::ROWS == ROWS && C::WARP_LIMBS <= MAX_WARP_LIMBS, "of one launch");
     constexpr u32 OWN = PHASES - 1 - LIST;
     const bool divides =
         phase == 0 ? OWN == 0 || are_few(o) : phase == OWN && Plan(o).together() == 0;
@@ -343,7 +343,7 @@ struct DivideByClasses<Plan, FusedClasses<TILES...>> {
       if (phase > 0 && ptx::thread() == 0) GPUINT_RARE(FusedClassApart);
       u32 before = 0;
       for (u32 list = LIST + 1; list < PHASES; ++list) before += Plan(o).rows(list);
-      const u32 stride = phase == 0 ? MOST_WARP_LIMBS : C::WARP_LIMBS;
+      const u32 stride = phase == 0 ? MAX_WARP_LIMBS : C::WARP_LIMBS;
       C::run(o, shared + ptx::thread() / 32 * stride, before);
     }
     if constexpr (LIST > 0) divide_from<LIST - 1>(o, shared, phase);

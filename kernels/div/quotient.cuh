@@ -26,7 +26,7 @@
 #include "core/math.cuh"
 #include "core/rows.cuh"
 #include "div/divisor.cuh"
-#include "div/rows.cuh"
+#include "div/stores.cuh"
 
 namespace gpuint {
 

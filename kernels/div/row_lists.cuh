@@ -1,8 +1,8 @@
 // Lists of the rows of a batch by the lengths of their divisors, for divisions in phases.
 //
 // The first phase (classify.cuh) writes the lengths of a row and appends it to one list. Later
-// phases divide the rows of a list. If few rows have short divisors, short.cuh appends them to list
-// 0. Groups of threads divide the rows of list LONG of the plan.
+// phases divide the rows of a list. If few rows have short divisors, short_divisors.cuh appends
+// them to list 0. Groups of threads divide the rows of list LONG of the plan.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"

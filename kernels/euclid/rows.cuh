@@ -4,7 +4,7 @@
 // A row is processed by 1 to 32 lanes of a warp, or by the warps of a block, with a run of
 // consecutive limbs per lane in each pass. Negative terms are sums of complements: u a - v b = u a
 // + v (B^n - 1 - b) + v modulo B^n, so that all carries are positive and below B. A lane passes its
-// carry to the next one, and a vote detects carries that propagate further.
+// carry to the next one, and a ballot detects carries that propagate further.
 //
 // All runs of a pass have the same 4 k + 1 limbs, so that no lane waits for another one: the first
 // limb awaits the carry of the lane below, the others are computed four at a time. The limbs of the
@@ -159,7 +159,7 @@ struct EuclidRows {
 
   // Adds the carries of the lanes below to the first limbs of the runs of `COUNT` numbers.
   template <u32 COUNT>
-  GPUINT_DEVICE void settle(u32* const (&x)[COUNT], const Chain (&chain)[COUNT], Run run) {
+  GPUINT_DEVICE void resolve_chains(u32* const (&x)[COUNT], const Chain (&chain)[COUNT], Run run) {
     const bool idle = run.from >= run.to;
     const bool is_long = run.from + 1 < run.to;
     u32 second[COUNT], sum[COUNT];
@@ -259,7 +259,7 @@ struct EuclidRows {
   template <u32 COUNT>
   GPUINT_DEVICE void store_first(u32* const (&x)[COUNT], const Chain (&chain)[COUNT], Run run) {
     if constexpr (LANES > 1) {
-      settle(x, chain, run);
+      resolve_chains(x, chain, run);
     } else if (run.from < run.to) {
       GPUINT_UNROLL(COUNT)
       for (u32 n = 0; n < COUNT; ++n) x[n][run.from] = chain[n].first;

@@ -20,7 +20,7 @@
 // is within V / 4 of V, and T - q V >= V exactly if r - V mod R, which is near 0, has its top bit
 // clear.
 //
-// Late bits. If l = s is at most MOST_LATE, the product may be reduced modulo v itself, whose
+// Late bits. If l = s is at most MAX_LATE, the product may be reduced modulo v itself, whose
 // reciprocal is that of V: T / v is 2^l T / V, so that q, the fraction and DELTA are 2^l times as
 // large. Then no factor needs to fit the length of v.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace gpuint {
 
-constexpr u32 MOST_LATE = 8;
+constexpr u32 MAX_LATE = 8;
 
 // A prepared divisor, normalized to the whole width.
 template <class S>
@@ -53,7 +53,7 @@ struct Barrett : P {
   using Sums = typename P::Sums;
   static constexpr u32 TILES = P::LIMBS / TILE_LIMBS;
   static constexpr u32 DELTA = 2 * (255 * 4 * P::LIMBS + 8);
-  static_assert(DELTA <= 1u << (30 - MOST_LATE), "T - q V is within V / 4 of where f puts it");
+  static_assert(DELTA <= 1u << (30 - MAX_LATE), "T - q V is within V / 4 of where f puts it");
 
   u32 shift = 0, late = 0;
   u32 y_top = 0, y_guard = 0;

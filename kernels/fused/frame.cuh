@@ -1,4 +1,4 @@
-// Launches of kernels by fused products: a warp to a row.
+// Launches of kernels by fused products: one warp per row.
 #pragma once
 #include "core/rows.cuh"
 #include "core/record.cuh"
@@ -6,7 +6,7 @@
 
 namespace gpuint {
 
-// Rows dealt to warps with a grid stride.
+// Rows assigned to warps with a grid stride.
 template <class S, class Policy,
           class P = FusedProducts<S::BITS / (8 * TILE_DIGITS), Policy::SHARED_WIDE, Policy::KEPT>>
 struct FusedFrame {

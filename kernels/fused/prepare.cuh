@@ -20,7 +20,7 @@
 // are chosen from the end: each stage has the fewest tiles that hold what the next one needs, which
 // has more tiles, so that 1/2 becomes 2^1023 there.
 //
-// Reciprocals of at most MOST_SEED_LIMBS limbs, from which the first stage begins, are computed by
+// Reciprocals of at most MAX_SEED_LIMBS limbs, from which the first stage begins, are computed by
 // a thread for each of up to 32 rows (core/reciprocal.cuh): a stage takes a warp longer than a
 // lane's share.
 //
@@ -107,7 +107,7 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, Forms> {
 __host__ __device__ constexpr u32 reciprocal_tiles(u32 bits) { return ceil_div(bits + 5, 1024); }
 __host__ __device__ constexpr u32 bits_before(u32 bits) { return ceil_div(bits, 2) + 1; }
 __host__ __device__ constexpr u32 seed_limbs(u32 bits) { return ceil_div(bits + 24, 32); }
-__host__ __device__ constexpr bool is_seed(u32 bits) { return seed_limbs(bits) <= MOST_SEED_LIMBS; }
+__host__ __device__ constexpr bool is_seed(u32 bits) { return seed_limbs(bits) <= MAX_SEED_LIMBS; }
 __host__ __device__ constexpr u32 seed_bits(u32 bits) {
   return is_seed(bits) ? bits : seed_bits(bits_before(bits));
 }

@@ -10,7 +10,7 @@
 namespace gpuint {
 
 template <class S>
-struct BitLength : Frame<S, 0> {
+struct BitLengths : Frame<S, 0> {
   using G = typename Frame<S, 0>::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {

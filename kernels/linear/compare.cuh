@@ -60,12 +60,12 @@ struct Comparison : Frame<S, 0> {
 };
 
 template <class S>
-using Compare = Comparison<S, Relation::Order>;
+using Cmp = Comparison<S, Relation::Order>;
 template <class S>
-using Equal = Comparison<S, Relation::Equal>;
+using EqMask = Comparison<S, Relation::Equal>;
 template <class S>
-using Less = Comparison<S, Relation::Less>;
+using LtMask = Comparison<S, Relation::Less>;
 template <class S>
-using IsZero = Comparison<S, Relation::Zero>;
+using IsZeroMask = Comparison<S, Relation::Zero>;
 
 }  // namespace gpuint

@@ -22,7 +22,7 @@ template <u32 P_>
 struct PrimeField : Field<P_, (P_ < 1u << 30 ? 4 : 2)> {
   using Base = Field<P_, (P_ < 1u << 30 ? 4 : 2)>;
   static constexpr u32 P = P_;
-  static constexpr bool IS_SMALL = Base::MOST == 4;
+  static constexpr bool IS_SMALL = Base::MAX_MULTIPLE == 4;
   // Bound of a term of a butterfly, and of residues between two levels of an inverse transform that
   // are not reduced further.
   static constexpr u32 TERM = IS_SMALL ? 2 * P : P;

@@ -1,7 +1,7 @@
 // One number for each long row: order of two rows, bit counts, and their masks.
 //
 // A block reduces a tile of a row to a word, and adds it to the word of the row by an atomic
-// maximum or sum. A second kernel, a thread to a row, turns words into results.
+// maximum or sum. A second kernel, one thread per row, turns words into results.
 #pragma once
 #include "core/abi.cuh"
 #include "core/math.cuh"

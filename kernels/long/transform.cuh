@@ -56,8 +56,8 @@ struct Transform {
   u32 padding;
 };
 
-// Facts of kernels whose grid the host computes from their work. ROWS is the part of a block:
-// points of transforms, or limbs.
+// Launch bounds of kernels whose grid the host computes from their work. ROWS is the part of a
+// block: points of transforms, or limbs.
 struct GridKernel {
   static constexpr u32 SCRATCH = 0, PERSISTENT = 0;
 };

@@ -38,7 +38,7 @@
 
 namespace gpuint {
 
-// Shared memory of products modulo v: the numbers that are in use at a time take turns. The
+// Shared memory of products modulo v: numbers with disjoint lifetimes share storage. The
 // reciprocal takes the place of the residue, which has gone into the product, until the next
 // residue takes its own; v takes the place of the other factor, and of the window of the estimate
 // once that is made. Both are read where they are prepared, through the cache.
@@ -119,7 +119,7 @@ struct Modular {
   }
 
   // Addresses in it are worked out where they are needed: there are too many to keep.
-  GPUINT_DEVICE Arena arena() const { return Arena(bytes + ptx::recomputed(0), prepared); }
+  GPUINT_DEVICE Arena arena() const { return Arena(bytes + ptx::rematerialize(0), prepared); }
 
   GPUINT_DEVICE u32 limbs() const { return divisor.words * WORD; }
 

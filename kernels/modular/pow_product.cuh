@@ -11,7 +11,7 @@
 // does not change the best k, that of pow_mod.cuh, since tables and products grow with m alike.
 //
 // Row r has the bases and exponents m r .. m r + m - 1. The tables stand in device memory, so that
-// a block takes m times the scratch of its facts.
+// a block takes m times the scratch of its bounds.
 #pragma once
 #include "core/abi.cuh"
 

@@ -7,7 +7,7 @@
 // A tile of R consecutive columns belongs to one thread. The thread steps through the limbs of a in
 // words of four. For each word it needs a window of R + 3 limbs of b, of which R are left from the
 // word before, so one vector load of each operand feeds 4R products. Columns near the ends of a
-// product are short. Tiles are therefore dealt to the threads forwards and backwards in turn, so
+// product are short. Tiles are therefore assigned to the threads forwards and backwards in turn, so
 // that all threads have about the same total length (the paper's balanced schedule, which pairs
 // column i with column n - 1 - i).
 //
@@ -155,17 +155,17 @@ struct Columns {
       GPUINT_UNROLL(2)
       for (u32 half = 0; half < WORD; half += 2) {
         const u32 column = k + w + half + skipped;
-        Limb spill[2] = {};
+        Limb carry_out[2] = {};
         if (column % tile == 0 && column >= tile && column < width + skipped) {
           const u32 from = (column >> log_tile) * 2 - 2;
-          spill[0] = overflow[from], spill[1] = overflow[from + 1];
+          carry_out[0] = overflow[from], carry_out[1] = overflow[from + 1];
         }
         GPUINT_UNROLL(2)
         for (u32 i = 0; i < 2; ++i) {
           if constexpr (SIGN == Sign::Plus)
-            x[w + half + i] = add_carry(word[half + i], spill[i], carry);
+            x[w + half + i] = add_carry(word[half + i], carry_out[i], carry);
           else
-            x[w + half + i] = sub_borrow(word[half + i], spill[i], carry);
+            x[w + half + i] = sub_borrow(word[half + i], carry_out[i], carry);
         }
       }
     }

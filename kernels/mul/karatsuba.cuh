@@ -6,7 +6,7 @@
 // Differences are used instead of sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's
 // three products are squares.
 //
-// Recursion. There are `depth` halvings, at most DEPTH, while factors have at least LEAST_LIMBS
+// Recursion. There are `depth` halvings, at most DEPTH, while factors have at least MIN_LIMBS
 // limbs; the lowest factors are multiplied classically (KaratsubaPolicy). The recursion is a loop
 // over its lowest nodes t = 0 .. 3^(depth-1): the digits of t to base 3 select one of the three
 // products on each level, and each node is derived from t when it is needed, so there is no stack.
@@ -19,7 +19,7 @@
 // product of equal lengths is all block. A low or high one is a block of half its length and two
 // triangles; a square mirrors its triangles. In an unbalanced or middle product the block is only a
 // part, and the rest stays classical, since a second block would need its own scratch and a pass
-// over the columns. Ranges too narrow for a block of 2 LEAST_LIMBS are entirely classical.
+// over the columns. Ranges too narrow for a block of 2 MIN_LIMBS are entirely classical.
 //
 // Products of limbs, as fractions of the classical ones (full n^2, low or high n^2 / 2):
 //     full      (3/4)^depth(n)                    low, high      1/2 + (3/4)^depth(n/2) / 2
@@ -34,8 +34,8 @@
 // Scratch of a node of m limbs: two differences of m / 2, the middle product of m and a word; the
 // lowest nodes also have 3m / 2 limbs of overflow. Halved from level to level this stays below 4h.
 // The block's product takes another 2h if it does not fit in the result. A kernel that would exceed
-// SHARED_BYTES with it, or whose groups have more than MOST_THREADS threads, has no scratch and
-// classical products. So have instances of fewer than 2 LEAST_LIMBS.
+// SHARED_BYTES with it, or whose groups have more than MAX_THREADS threads, has no scratch and
+// classical products. So have instances of fewer than 2 MIN_LIMBS.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/carry.cuh"
@@ -50,7 +50,7 @@ namespace gpuint {
 
 __host__ __device__ constexpr u32 karatsuba_depth(u32 limbs) {
   u32 depth = 0;
-  while (depth < KaratsubaPolicy::DEPTH && limbs >> (depth + 1) >= KaratsubaPolicy::LEAST_LIMBS)
+  while (depth < KaratsubaPolicy::DEPTH && limbs >> (depth + 1) >= KaratsubaPolicy::MIN_LIMBS)
     ++depth;
   return depth;
 }
@@ -70,14 +70,13 @@ __host__ __device__ constexpr u64 karatsuba_products(u32 limbs) {
 }
 
 static_assert(
-    KaratsubaPolicy::LEAST_LIMBS % WORD == 0 &&
-        KaratsubaPolicy::LEAST_LIMBS >= (KaratsubaPolicy::DEPTH + 1) * WORD,
+    KaratsubaPolicy::MIN_LIMBS % WORD == 0 &&
+        KaratsubaPolicy::MIN_LIMBS >= (KaratsubaPolicy::DEPTH + 1) * WORD,
     "a leaf is whole words, and the extra words of all levels fit in what 4h leaves over");
-static_assert(karatsuba_products(KaratsubaPolicy::LEAST_LIMBS) ==
-                      u64(KaratsubaPolicy::LEAST_LIMBS) * KaratsubaPolicy::LEAST_LIMBS &&
-                  4 * karatsuba_products(2 * KaratsubaPolicy::LEAST_LIMBS) ==
-                      3 * u64(2 * KaratsubaPolicy::LEAST_LIMBS) *
-                          (2 * KaratsubaPolicy::LEAST_LIMBS),
+static_assert(karatsuba_products(KaratsubaPolicy::MIN_LIMBS) ==
+                      u64(KaratsubaPolicy::MIN_LIMBS) * KaratsubaPolicy::MIN_LIMBS &&
+                  4 * karatsuba_products(2 * KaratsubaPolicy::MIN_LIMBS) ==
+                      3 * u64(2 * KaratsubaPolicy::MIN_LIMBS) * (2 * KaratsubaPolicy::MIN_LIMBS),
               "the threshold is where the first halving pays");
 
 // One product of the recursion.
@@ -151,7 +150,7 @@ struct Karatsuba {
     const u32 limbs = side * (width == 2 * operand && side == operand ? 4 : 6);
     const bool fits =
         u64(S::ROWS) * (taken + limbs * sizeof(typename S::Limb)) <= KaratsubaPolicy::SHARED_BYTES;
-    return fits && S::THREADS <= KaratsubaPolicy::MOST_THREADS ? limbs : 0;
+    return fits && S::THREADS <= KaratsubaPolicy::MAX_THREADS ? limbs : 0;
   }
 
   template <class Limb, class G, class Scratch>

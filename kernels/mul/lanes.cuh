@@ -23,7 +23,7 @@
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "tuning/mul.cuh"
 
 namespace gpuint {
@@ -34,7 +34,7 @@ template <class S, Extent E, u32 OPERANDS, u32 REGIONS_ = E == Extent::Wide ? 2 
           u32 WARPS_ = LaneProductPolicy::WARPS>
 struct LaneProduct {
   static constexpr u32 N = S::N;
-  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= LaneProductPolicy::MOST_LIMBS,
+  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= LaneProductPolicy::MAX_LIMBS,
                 "rows that fit a lane's registers");
 
   static constexpr u32 WARPS = WARPS_;
@@ -172,7 +172,7 @@ struct LaneProduct {
         add_chain(word[i - k], b, 0, to, i, i % 2 == 0 ? even : odd);
         if (i + N < TOP) ptx::addc(i % 2 == 0 ? odd[i + N] : even[i + N], 0);
       }
-      if constexpr (COMPLETE) finish_word(even, odd, k, carry, a + ptx::recomputed(k));
+      if constexpr (COMPLETE) finish_word(even, odd, k, carry, a + ptx::rematerialize(k));
       __syncwarp();  // keeps the next words out of registers
     }
     return carry;

@@ -15,7 +15,7 @@
 #include "core/shape.cuh"
 #include "mul/columns.cuh"
 #include "mul/lanes.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "tuning/mul.cuh"
 
 namespace gpuint {
@@ -132,11 +132,10 @@ struct ClassicalProduct {
   using Lanes = LaneProductPolicy;
   using Wide = WideTilePolicy;
   static constexpr bool SHORT =
-      S::Q >= Lanes::LEAST_Q && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * Lanes::MOST_LIMBS;
-  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= Wide::LEAST_LIMBS &&
+      S::Q >= Lanes::MIN_Q && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * Lanes::MAX_LIMBS;
+  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= Wide::MIN_LIMBS &&
                                S::N % Wide::LIMBS_PER_THREAD == 0 &&
-                               S::K >= Wide::LEAST_LIMBS_PER_THREAD &&
-                               S::K <= Wide::LIMBS_PER_THREAD;
+                               S::K >= Wide::MIN_LIMBS_PER_THREAD && S::K <= Wide::LIMBS_PER_THREAD;
   using Tiled = RowProduct<Regrouped<S, Wide::LIMBS_PER_THREAD>, ClassicalTiles<Wide::WIDE_TILE>, E,
                            OPERANDS>;
   using Type = typename Conditional<

@@ -13,9 +13,9 @@ GPUINT_DEVICE const typename S::Limb* factor_row(const Operands& o, u32 pair, u3
   return factors[2 * pair + factor] + row * S::N;
 }
 
-// Number of pairs, at most ProductSumPolicy::MOST_PAIRS.
+// Number of pairs, at most ProductSumPolicy::MAX_PAIRS.
 GPUINT_DEVICE u32 pairs_of(const Operands& o) {
-  GPUINT_ASSERT(o.params.pairs >= 1 && o.params.pairs <= ProductSumPolicy::MOST_PAIRS,
+  GPUINT_ASSERT(o.params.pairs >= 1 && o.params.pairs <= ProductSumPolicy::MAX_PAIRS,
                 "columns are exact for few pairs");
   return o.params.pairs;
 }

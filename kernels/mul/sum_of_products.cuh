@@ -5,10 +5,10 @@
 // row of k pairs reads 2k rows of factors and writes the sum. By k products and k - 1 additions it
 // would read 4k - 2 rows and write 2k - 1, so that rows bound by memory take a third of the time.
 //
-// - A lane to a row (lanes.cuh): the even and the odd columns of a low sum stay in registers. Every
-//   chain of additions ends at the top of the number, where its carry is dropped, so that each of
-//   the two is exact mod 2^BITS after any number of products. A wide product has no registers left,
-//   so its limbs are added to the sum in shared memory.
+// - One thread per row (lanes.cuh): the even and the odd columns of a low sum stay in registers.
+//   Every chain of additions ends at the top of the number, where its carry is dropped, so that
+//   each of the two is exact mod 2^BITS after any number of products. A wide product has no
+//   registers left, so its limbs are added to the sum in shared memory.
 // - Columns by a group (columns.cuh): each thread adds its tiles of a product to its stored tiles.
 //   A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n < B.
 // - Tensor cores (tensor/sum_of_products.cuh): the sums of a warp's tiles stay in registers. A
@@ -27,7 +27,7 @@
 
 namespace gpuint {
 
-// A lane to a row.
+// One thread per row.
 template <class S, Extent E>
 struct LaneSum
     : LaneProduct<S, E, 2, 2 * HALVES<E>, ProductSumPolicy::lane_warps(S::N, 2 * HALVES<E>)> {
@@ -126,8 +126,7 @@ struct RowSum : Frame<S, ProductArena<S, Classical, E>::BYTES> {
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
   static_assert(ROW_OF_WORDS<S>, "the width of a wide sum ends with a tile");
-  static_assert(u64(ProductSumPolicy::MOST_PAIRS) * (Arena::OPERAND + WORD) < u64(1)
-                                                                                  << S::LIMB_BITS,
+  static_assert(u64(ProductSumPolicy::MAX_PAIRS) * (Arena::OPERAND + WORD) < u64(1) << S::LIMB_BITS,
                 "a tile's sum has R + 2 limbs");
 
   static __device__ void run(const Operands& o, unsigned char* shared) {

@@ -1,4 +1,4 @@
-// Frame of tests with a thread to a row: the row's field, and places for numbers of the warp.
+// Frame of tests with one thread per row: the row's field, and places for numbers of the warp.
 //
 // A field is an arithmetic modulo one odd number (modular/fp64/field.cuh, modular/imad/field.cuh).
 // Rows that no test takes, even ones and 1, are computed modulo 3, and their results are dropped.
@@ -69,7 +69,7 @@ struct Rows {
   GPUINT_DEVICE static void each(const Operands& o, Test test) {
     GPUINT_UNROLL(1)
     for (u32 turn = 0; first_of_block(turn) + ptx::thread() / WARP * WARP < o.rows; ++turn) {
-      const auto row = [&] { return first_of_block(ptx::recomputed(turn)) + ptx::thread(); };
+      const auto row = [&] { return first_of_block(ptx::rematerialize(turn)) + ptx::thread(); };
       const bool passes = test([&] { return row() < o.rows ? row() : o.rows - 1; });
       if (passes && row() < o.rows) set_mask(o.mask, row());
       __syncwarp();

@@ -1,4 +1,4 @@
-// StrongBase2 and StrongLucas by the tensor cores at whole tiles of 1024 bits, a warp to a row:
+// StrongBase2 and StrongLucas by the tensor cores at whole tiles of 1024 bits, one warp per row:
 // the tests of strong.cuh and lucas.cuh in Montgomery's products (modular/tensor/montgomery.cuh).
 //
 // Base 2 by windows without a table. A residue is divided by 2^f, 0 < f <= BITS, by the product

@@ -1,4 +1,4 @@
-// StrongLucas: strong and extra strong Lucas probable primes, a thread to a row.
+// StrongLucas: strong and extra strong Lucas probable primes, one thread per row.
 //
 // A chain v_k = c^k + c^-k, v_0 = 2, v_1 = T, serves both tests (src/ops/prime/lucas.rs, where the
 // condition is derived): T = P^2 / Q - 2 for the strong one with parameters P and Q, T = P for the

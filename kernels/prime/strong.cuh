@@ -1,4 +1,4 @@
-// StrongBase2: strong probable primes to base 2, a thread to a row.
+// StrongBase2: strong probable primes to base 2, one thread per row.
 //
 // With n - 1 = d 2^s, d odd, a prime n has 2^d = 1 or 2^(d 2^r) = -1 mod n for some r < s (G. L.
 // Miller, 1975; M. O. Rabin, J. Number Theory 12, 1980).

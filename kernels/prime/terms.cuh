@@ -1,4 +1,4 @@
-// StrongTerms, ExtraStrongTerms: parameters of Lucas tests, a thread to a row (src/selfridge.rs).
+// StrongTerms, ExtraStrongTerms: parameters of Lucas tests, one thread per row (src/selfridge.rs).
 //
 // The first D of a list with the Jacobi symbol (D | n) = -1: D = 5, -7, 9, -11, .. with P = 1, Q =
 // (1 - D) / 4 (J. L. Selfridge's method A; R. Baillie and S. S. Wagstaff, Math. Comp. 35, 1980), or

@@ -53,7 +53,7 @@ struct Isqrt {
   static constexpr u32 BLOCK_BITS = 32 * SHORT_BLOCK;
   // Limbs of whole blocks, and a word above for the top of W and 2S.
   static constexpr u32 NEEDED = ceil_div(16 * N, BLOCK_BITS) * SHORT_BLOCK + WORD;
-  static constexpr u32 LANES = power_of_two_at_least(ceil_div(NEEDED, Policy::MOST_LIMBS_PER_LANE));
+  static constexpr u32 LANES = power_of_two_at_least(ceil_div(NEEDED, Policy::MAX_LIMBS_PER_LANE));
   static constexpr u32 K = max_of(16, round_up(ceil_div(NEEDED, LANES), WORD));
   static constexpr u32 LIMBS = LANES * K, P = LIMBS - WORD;
   static_assert(LANES <= 32, "a row takes the lanes of a warp at most");
@@ -280,23 +280,25 @@ struct Isqrt {
         if (lowest()) low[i] = ~next[i];
       }
       __syncwarp();
-      u32 spill[2], beyond[TILES<K, Policy::TILE>];
-      add_columns<K, Policy::TILE>(r, low, v + group.rank * K - SHORT_BLOCK, q, spill, beyond);
+      u32 carry_out[2], beyond[TILES<K, Policy::TILE>];
+      add_columns<K, Policy::TILE>(r, low, v + group.rank * K - SHORT_BLOCK, q, carry_out, beyond);
       __syncwarp();
       if (lowest() && active) double_block(p);
       if constexpr (LANES > 1)
-        spill[0] = __shfl_sync(~0u, spill[0], from), spill[1] = __shfl_sync(~0u, spill[1], from);
-      if (lowest()) spill[0] = spill[1] = 0;
-      const bool is_left = add_spill(r, spill, beyond);
+        carry_out[0] = __shfl_sync(~0u, carry_out[0], from),
+        carry_out[1] = __shfl_sync(~0u, carry_out[1], from);
+      if (lowest()) carry_out[0] = carry_out[1] = 0;
+      const bool is_left = add_carry_out(r, carry_out, beyond);
       if (is_left) GPUINT_RARE(RootLaneCarry);
       const bool carry = active && q[8] != 0;
       if (carry && lowest()) GPUINT_RARE(RootQuotientCarry);
       if (__any_sync(~0u, is_left || carry)) {
-        settle(team(), r, add_carries<Policy::TILE>(r, beyond));
+        resolve_carries(team(), r, add_carries<Policy::TILE>(r, beyond));
         // Q + B^8: W - Q (2S + Q) - B^8 (2 (S + Q) + B^8).
         if (carry && lowest()) increment_root(p + SHORT_BLOCK, 1);
         __syncwarp();
-        settle(team(), r, add_root(r, part ? BLOCK_BITS - spare() : BLOCK_BITS, carry) != 0);
+        resolve_carries(team(), r,
+                        add_root(r, part ? BLOCK_BITS - spare() : BLOCK_BITS, carry) != 0);
         __syncwarp();
         if (carry && lowest()) increment_root(p + SHORT_BLOCK, 1);
       }
@@ -386,7 +388,7 @@ struct Isqrt {
         x[i] = r[i];
       }
       const u32 carry = add_root(x, 0, true);
-      const bool less = settle(team(), x, carry != 0);
+      const bool less = resolve_carries(team(), x, carry != 0);
       __syncwarp();
       if (lowest()) {
         if (!less) GPUINT_RARE(RootLastSubtraction);

@@ -8,7 +8,7 @@
 extern "C" {
 
 using gpuint_operands = gpuint::Operands;
-using gpuint_facts = gpuint::Facts;
+using gpuint_launch_bounds = gpuint::LaunchBounds;
 
 struct gpuint_simt_options {
   uint64_t seed;      // of the schedule; 0: in order
@@ -26,8 +26,8 @@ struct gpuint_simt_stats {
 
 enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2 };
 
-// The facts of a kernel's first phase: OK or UNKNOWN_KERNEL.
-int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
+// The bounds of a kernel's first phase: OK or UNKNOWN_KERNEL.
+int gpuint_simt_launch_bounds(const char* kernel, gpuint_launch_bounds* out);
 
 // Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but at least one), or
 // fewer if they need scratch; likewise for each phase of a kernel with several phases. The launch

@@ -18,7 +18,7 @@
   X(QuotientCarry)       /* quotient.cuh: a block of quotient is beta^t or more */                 \
   X(WholeQuotientCarry)  /* quotient.cuh: the same of a quotient in one block */                   \
   X(LastSubtraction)     /* quotient.cuh: the divisor goes into the last remainder */              \
-  X(IncrementBeyondLimb) /* div/rows.cuh: a 1 added to a quotient runs over limbs */               \
+  X(IncrementBeyondLimb) /* div/stores.cuh: a 1 added to a quotient runs over limbs */             \
   X(ResidueBeyondWords)  /* modular.cuh: a lazy residue is longer than the divisor's words */      \
   X(LaneFullLimb) /* div/lanes/division.cuh: a divisor whose top limb needs a word above it */     \
   X(LaneQuotientCarry) /* div/lanes/division.cuh: as in quotient.cuh */                            \
@@ -34,7 +34,7 @@
   X(FusedQuotientInDoubt) /* fused/barrett.cuh: a quotient may be one too small */                 \
   X(FusedClassApart)      /* div/fused.cuh: warps have enough rows of one class */                 \
   X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
-  X(ShortByLanes)   /* div/short.cuh: a batch has enough short divisors for lanes */               \
+  X(ShortByLanes)   /* div/short_divisors.cuh: a batch has enough short divisors for lanes */      \
   X(FftSeedAddBack) /* div/fft/seed.cuh: the remainder is as long as the divisor */                \
   X(FftSeedBorrow)  /* div/fft/seed.cuh: the lowest limb of a seed is 0 or 1 */                    \
   X(FftCarryRuns)   /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */         \

@@ -3,7 +3,7 @@
 #pragma once
 
 namespace gpuint {
-struct Facts;  // abi.cuh, which includes this file first
+struct LaunchBounds;  // abi.cuh, which includes this file first
 }  // namespace gpuint
 
 namespace gpuint::simt {
@@ -12,8 +12,8 @@ namespace gpuint::simt {
 using Run = void (*)(const void* arguments, unsigned char* shared);
 
 struct Registrar {
-  // `facts` of each phase.
-  Registrar(const char* name, Run run, const Facts* facts, u32 phases);
+  // `bounds` of each phase.
+  Registrar(const char* name, Run run, const LaunchBounds* bounds, u32 phases);
 };
 
 }  // namespace gpuint::simt

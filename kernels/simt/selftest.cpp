@@ -678,11 +678,11 @@ void check_faults() {
         "a write past the end of shared memory", overrun.message);
 #endif
 
-  gpuint_facts facts{};
-  check(gpuint_simt_facts("scan", &facts) == 0 && facts.threads == Scan::THREADS &&
-            facts.shared_bytes == Scan::SHARED && facts.rows_per_block == 1,
-        "facts of a kernel");
-  check(gpuint_simt_facts("nothing", &facts) == GPUINT_SIMT_UNKNOWN_KERNEL &&
+  gpuint_launch_bounds bounds{};
+  check(gpuint_simt_launch_bounds("scan", &bounds) == 0 && bounds.threads == Scan::THREADS &&
+            bounds.shared_bytes == Scan::SHARED && bounds.rows_per_block == 1,
+        "bounds of a kernel");
+  check(gpuint_simt_launch_bounds("nothing", &bounds) == GPUINT_SIMT_UNKNOWN_KERNEL &&
             launch("nothing", operands(1)).code == 1,
         "an unknown kernel");
   const gpuint_simt_options options{};
@@ -764,8 +764,8 @@ int speed() {
   for (const char* kernel :
        {"barriers_of_1024", "barriers_of_128", "shuffles_of_32_in_1024", "shuffles_of_4_in_128"})
     for (u64 seed : {0, 1}) {
-      gpuint_facts facts{};
-      gpuint_simt_facts(kernel, &facts);
+      gpuint_launch_bounds bounds{};
+      gpuint_simt_launch_bounds(kernel, &bounds);
       Operands one = operands(1);
       one.params.distance = 2000;
       double best = 1e9;
@@ -776,7 +776,7 @@ int speed() {
       }
       std::printf("%-24s seed %llu: %7.2f ms, %5.1f ns per thread and operation\n", kernel, seed,
                   best * 1e3,
-                  best * 1e9 / facts.threads / static_cast<double>(one.params.distance));
+                  best * 1e9 / bounds.threads / static_cast<double>(one.params.distance));
     }
   return 0;
 }

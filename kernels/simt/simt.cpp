@@ -21,7 +21,7 @@ constexpr u8 SCRATCH_PATTERN = 0xA5;
 
 struct Kernel {
   Run run;
-  std::vector<Facts> facts;  // of each phase
+  std::vector<LaunchBounds> bounds;  // of each phase
 };
 
 // Units of kernels may be loaded while others run.
@@ -49,34 +49,39 @@ void write(char* message, size_t message_len, const std::string& text) {
     std::snprintf(message, message_len, "%s", text.c_str());
 }
 
-bool launch_phase(const char* name, Run run, const Facts& facts, const Operands& operands,
+bool launch_phase(const char* name, Run run, const LaunchBounds& bounds, const Operands& operands,
                   const gpuint_simt_options& options, Stats& stats, std::string& message) {
-  if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0 ||
-      facts.cluster == 0 || facts.cluster > MAX_CLUSTER ||
-      facts.threads * facts.cluster > MAX_THREADS ||
-      (facts.cluster > 1 && facts.threads % 32 != 0)) {
-    message = std::string("kernel ") + name + ": no block has " + std::to_string(facts.threads) +
-              " threads for " + std::to_string(facts.rows_per_block) + " rows, in clusters of " +
-              std::to_string(facts.cluster);
+  if (bounds.threads == 0 || bounds.threads > MAX_THREADS || bounds.rows_per_block == 0 ||
+      bounds.cluster == 0 || bounds.cluster > MAX_CLUSTER ||
+      bounds.threads * bounds.cluster > MAX_THREADS ||
+      (bounds.cluster > 1 && bounds.threads % 32 != 0)) {
+    message = std::string("kernel ") + name + ": no block has " + std::to_string(bounds.threads) +
+              " threads for " + std::to_string(bounds.rows_per_block) + " rows, in clusters of " +
+              std::to_string(bounds.cluster);
     return false;
   }
   constexpr u64 CUDA_MAX_GRID = 0x7fffffff;
   const u64 wanted =
-      operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
+      operands.rows / bounds.rows_per_block + (operands.rows % bounds.rows_per_block != 0);
   // A GPU has memory for the blocks that run at a time; here, too, a block processes many rows with
   // the same scratch.
   constexpr u64 SCRATCH_GRID = 16;
-  const u64 most = std::min(facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
+  const u64 most = std::min(bounds.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
                             options.max_grid == 0 ? CUDA_MAX_GRID : u64{options.max_grid});
-  const u64 grid = std::min(wanted, std::max<u64>(most / facts.cluster, 1)) * facts.cluster;
+  const u64 grid = std::min(wanted, std::max<u64>(most / bounds.cluster, 1)) * bounds.cluster;
   // Never clean, and aligned like shared memory.
-  SharedMemory scratch(grid * facts.scratch_bytes * std::max<u64>(operands.params.bases, 1));
+  SharedMemory scratch(grid * bounds.scratch_bytes * std::max<u64>(operands.params.bases, 1));
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();
-  const Launch launch{
-      name,          run,         &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid),
-      facts.cluster, options.seed};
+  const Launch launch{name,
+                      run,
+                      &own,
+                      bounds.threads,
+                      bounds.shared_bytes,
+                      static_cast<u32>(grid),
+                      bounds.cluster,
+                      options.seed};
   if (!run_grid(launch, options.host_threads, stats, message)) return false;
   long long offset = 0;
   if (!scratch.is_overrun(offset)) return true;
@@ -87,7 +92,7 @@ bool launch_phase(const char* name, Run run, const Facts& facts, const Operands&
 
 bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands,
                    const gpuint_simt_options& options, Stats& stats, std::string& message) {
-  SharedMemory workspace(operands.rows * kernel.facts[0].row_bytes);
+  SharedMemory workspace(operands.rows * kernel.bounds[0].row_bytes);
   workspace.poison(SCRATCH_PATTERN);
   u32 counters[COUNTERS] = {};
   Operands own = operands;
@@ -96,11 +101,11 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   own.counters = counters;
   // From phase own.phase to a phase of the other kind.
   const auto launch_phases = [&](u32 repeated) {
-    for (; own.phase < kernel.facts.size(); ++own.phase) {
-      const Facts& facts = kernel.facts[own.phase];
-      if (facts.repeated != repeated) break;
+    for (; own.phase < kernel.bounds.size(); ++own.phase) {
+      const LaunchBounds& bounds = kernel.bounds[own.phase];
+      if (bounds.repeated != repeated) break;
       Stats counted;
-      const bool ok = launch_phase(name, kernel.run, facts, own, options, counted, message);
+      const bool ok = launch_phase(name, kernel.run, bounds, own, options, counted, message);
       stats.barriers += counted.barriers;
       stats.warp_ops += counted.warp_ops;
       stats.switches += counted.switches;
@@ -111,7 +116,7 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   };
   own.phase = 0;
   if (!launch_phases(0)) return false;
-  const u64 first = own.phase, steps = first < kernel.facts.size() ? counters[0] : 0;
+  const u64 first = own.phase, steps = first < kernel.bounds.size() ? counters[0] : 0;
   for (own.step = 0; own.step < steps; ++own.step) {
     own.phase = first;
     if (!launch_phases(1)) return false;
@@ -125,8 +130,8 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 
 bool run_blocks(const char* name, const Kernel& kernel, const void* arguments, u32 grid,
                 const gpuint_simt_options& options, Stats& stats, std::string& message) {
-  const Facts& facts = kernel.facts[0];
-  const Launch launch{name, kernel.run, arguments,   facts.threads, facts.shared_bytes,
+  const LaunchBounds& bounds = kernel.bounds[0];
+  const Launch launch{name, kernel.run, arguments,   bounds.threads, bounds.shared_bytes,
                       grid, 1,          options.seed};
   return run_grid(launch, options.host_threads, stats, message);
 }
@@ -157,20 +162,20 @@ u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
 UpsetPlan upset_plan;
 
-Registrar::Registrar(const char* name, Run run, const Facts* facts, u32 phases) {
+Registrar::Registrar(const char* name, Run run, const LaunchBounds* bounds, u32 phases) {
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.kernels.try_emplace(name, Kernel{run, {facts, facts + phases}});
+  all.kernels.try_emplace(name, Kernel{run, {bounds, bounds + phases}});
 }
 
 }  // namespace gpuint::simt
 
 using namespace gpuint::simt;
 
-extern "C" int gpuint_simt_facts(const char* kernel, gpuint_facts* out) {
+extern "C" int gpuint_simt_launch_bounds(const char* kernel, gpuint_launch_bounds* out) {
   const Kernel* const found = find(kernel);
   if (found == nullptr) return GPUINT_SIMT_UNKNOWN_KERNEL;
-  *out = found->facts[0];
+  *out = found->bounds[0];
   return GPUINT_SIMT_OK;
 }
 

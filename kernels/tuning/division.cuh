@@ -33,10 +33,10 @@ struct DivisionRegisters<TensorCore> {
   static constexpr u32 WARP_REGISTERS = 128;
 };
 
-// Products of fewer than LEAST_TENSOR_COLUMNS columns do not have tiles for all warps of a block.
-// Rows of fewer than LEAST_TENSOR_LIMBS limbs have classical products only.
-constexpr u32 DIVISION_TILES_AT_A_TIME = 4, LEAST_TENSOR_COLUMNS = 32, LEAST_TENSOR_LIMBS = 64;
-using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, LEAST_TENSOR_COLUMNS>;
+// Products of fewer than MIN_TENSOR_COLUMNS columns do not have tiles for all warps of a block.
+// Rows of fewer than MIN_TENSOR_LIMBS limbs have classical products only.
+constexpr u32 DIVISION_TILES_AT_A_TIME = 4, MIN_TENSOR_COLUMNS = 32, MIN_TENSOR_LIMBS = 64;
+using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, MIN_TENSOR_COLUMNS>;
 
 // With products by tensor cores, most of the remaining time is in the passes between them: carries,
 // barriers, the reciprocal's short steps, and instruction fetches. So few threads share a row, one
@@ -66,22 +66,22 @@ struct BlockedDivisionPolicy : DivisionRegisters<M> {
 template <class S>
 struct BlockedDivisionPolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   static constexpr u32 TILES = by_size(S::N, {{1024, 3}, {ANY, DIVISION_TILES_AT_A_TIME}});
-  using Product = TensorColumns<TILES, LEAST_TENSOR_COLUMNS, (S::N < 4096)>;
+  using Product = TensorColumns<TILES, MIN_TENSOR_COLUMNS, (S::N < 4096)>;
   static constexpr u32 LIMBS_PER_THREAD = 32;
   static constexpr u32 BLOCKS = by_size(S::N, {{4095, 4}, {ANY, 8}});
   using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
 };
 
-// Exact division, a lane to a row (div/exact.cuh). Blocks are small, so that their rows fit shared
-// memory several times.
+// Exact division, one thread per row (div/exact.cuh). Blocks are small, so that their rows fit
+// shared memory several times.
 template <class S>
 struct LaneExactPolicy {
   using Rows = Regrouped<S, S::N, 64>;
   static constexpr u32 REGISTERS = 128;
 };
 
-// The whole reciprocal, to the length of the quotient: shifted inverses (div/shinv.cuh) and
-// divisions by them (div/div.cuh).
+// The whole reciprocal, to the length of the quotient: shifted inverses (div/shifted_inverse.cuh)
+// and divisions by them (div/div.cuh).
 template <class S, class M>
 struct InversePolicy : DivisionRegisters<M> {
   using Product = M;
@@ -91,7 +91,7 @@ struct InversePolicy : DivisionRegisters<M> {
 template <class S>
 struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   using Product =
-      typename Conditional<(S::N < LEAST_TENSOR_LIMBS), Classical, TensorDivisionColumns>::Type;
+      typename Conditional<(S::N < MIN_TENSOR_LIMBS), Classical, TensorDivisionColumns>::Type;
   static constexpr u32 LIMBS_PER_THREAD = by_size(S::N, {{8191, TensorRows<S>::K}, {ANY, 16}});
   using Rows = TensorRows<S, Regrouped<S, LIMBS_PER_THREAD, 32>>;
 };
@@ -123,7 +123,7 @@ struct PreparedDivisionPolicy : DivisionRegisters<M> {
 template <class S>
 struct PreparedDivisionPolicy<S, TensorCore> {
   using Product = typename Conditional<
-      (S::N < LEAST_TENSOR_LIMBS), Classical,
+      (S::N < MIN_TENSOR_LIMBS), Classical,
       PaddedTensorColumns<by_size(S::N, {{1023, 2}, {4095, 3}, {ANY, 4}})>>::Type;
   using Rows = TensorRows<S>;
   static constexpr u32 REGISTERS = by_size(S::N, {{1023, 104}, {4095, 128}, {ANY, 168}});
@@ -144,7 +144,7 @@ constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 //                   multiprocessor in a batch of 2^32 bits.
 //   EQUAL_SHARES    true: as many blocks as run at a time have equal shares of the rows, fewer
 //                   blocks if rows are few. false: each block takes one batch after another.
-//   LEAST_SHARE     minimum rows of a block before further blocks are launched.
+//   MIN_SHARE     minimum rows of a block before further blocks are launched.
 //   BLOCKS          blocks that share a multiprocessor's threads: one if it surely has the shared
 //                   memory.
 //   WARP_CORRECTS   true: all lanes of a warp add 1 to a quotient together, where the carry may run
@@ -160,7 +160,7 @@ struct LaneDivisionPolicy {
       by_size(S::N, {{128, 16}, {192, 12}, {256, 16}, {384, 24}, {ANY, LONG_TILE}});
   static constexpr u32 REGISTERS = by_size(S::N, {{128, 80}, {192, 96}, {256, 128}, {ANY, 168}});
   static constexpr bool EQUAL_SHARES = S::N > 192;
-  static constexpr u32 LEAST_SHARE = 64;
+  static constexpr u32 MIN_SHARE = 64;
   static constexpr u32 BLOCKS = !EQUAL_SHARES ? 4 : by_capability(CAPABILITY, {{80, 2}, {90, 1}});
   static constexpr u32 THREADS = by_size(S::N, {{256, 512}, {ANY, 384}}) / BLOCKS;
   static constexpr u32 SORTED_ROWS =
@@ -173,7 +173,7 @@ template <class Policy>
 constexpr u32 SCANNED_LOADS = Policy::REGISTERS < 96 ? 8 : 16;
 
 // Words of zeros above a remainder from which on all lanes of a warp store them together.
-constexpr u32 LEAST_CLEARED_WORDS = 40;
+constexpr u32 MIN_CLEARED_WORDS = 40;
 
 // Rows that a warp classifies before it appends them to lists (div/classify.cuh). Lengths are
 // searched faster by more warps; records hold them. Short rows wait more for each other's additions
@@ -183,16 +183,16 @@ constexpr u32 CLASSIFIED_ROWS = PREPARED ? by_size(S::N, {{2048, 8}, {ANY, 1}})
                                          : by_size(S::N, {{512, 8}, {1024, 4}, {ANY, 1}});
 
 // Division by lanes of rows with short divisors, within a division by transforms or tensor cores
-// (div/short.cuh). Measured on an H200, 2026-11-22 and 2026-11-23.
-//   MOST_LIMBS  limbs of a short divisor
-//   LEAST_ROWS  rows for each block of the grid below which lanes are slower, since they divide a
+// (div/short_divisors.cuh). Measured on an H200, 2026-11-22 and 2026-11-23.
+//   MAX_LIMBS  limbs of a short divisor
+//   MIN_ROWS  rows for each block of the grid below which lanes are slower, since they divide a
 //               row one block of quotient after another
 struct ShortLanePolicy {
   static constexpr u32 LIMBS_PER_LANE = 36;
   static constexpr u32 TILE = 12;
   static constexpr u32 REGISTERS = 128;
   static constexpr bool EQUAL_SHARES = true;
-  static constexpr u32 LEAST_SHARE = 1;
+  static constexpr u32 MIN_SHARE = 1;
   static constexpr u32 THREADS = 256;
   static constexpr u32 SORTED_ROWS = 1024;
   static constexpr bool WARP_CORRECTS = true;
@@ -202,29 +202,29 @@ struct ShortLanePolicy {
 // bits are few in a batch, and take more time in two rounds.
 template <class S, class M, bool PREPARED>
 struct ShortRowPolicy : ShortLanePolicy {
-  static constexpr u32 MOST_LIMBS = by_size(S::N, {{4096, 208}, {ANY, 140}});
-  static constexpr u32 LEAST_ROWS = 36;
+  static constexpr u32 MAX_LIMBS = by_size(S::N, {{4096, 208}, {ANY, 140}});
+  static constexpr u32 MIN_ROWS = 36;
 };
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
-  static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
-  static constexpr u32 LEAST_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
+  static constexpr u32 MAX_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
+  static constexpr u32 MIN_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
 };
 
 // Divisions by fused products of rows of ROW_LIMBS limbs, by divisors of TILES tiles
-// (div/fused.cuh). Measured on an H200, 2026-11-23; MOST_TILES by counts.
+// (div/fused.cuh). Measured on an H200, 2026-11-23; MAX_TILES by counts.
 //   BLOCK_TILES      of a block of quotient. Short blocks need less of a reciprocal and fewer
 //                    registers.
-//   MOST_TILES       of the remainder whose sums a warp has registers for
+//   MAX_TILES       of the remainder whose sums a warp has registers for
 //   ROWS             of a block of threads
 //   RESIDENT_WARPS   that a multiprocessor has registers for
 //   SEEDS            rows whose reciprocals a warp begins together
 template <u32 TILES, u32 ROW_LIMBS, bool PREPARED>
 struct FusedDivisionPolicy {
-  static constexpr u32 MOST_BLOCK_TILES =
+  static constexpr u32 MAX_BLOCK_TILES =
       PREPARED ? 8 : by_size(ROW_LIMBS, {{512, 3}, {2048, 4}, {ANY, 8}});
-  static constexpr u32 BLOCK_TILES = min_of(TILES / 2, MOST_BLOCK_TILES);
-  static constexpr u32 MOST_TILES = 8;
+  static constexpr u32 BLOCK_TILES = min_of(TILES / 2, MAX_BLOCK_TILES);
+  static constexpr u32 MAX_TILES = 8;
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS = 16;
   static constexpr u32 SEEDS = by_size(TILES, {{8, 32}, {ANY, 16}});
@@ -232,19 +232,19 @@ struct FusedDivisionPolicy {
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, Fused, PREPARED> : ShortLanePolicy {
   static constexpr u32 LIMBS_PER_LANE = 20;
-  static constexpr u32 MOST_LIMBS = 64, LEAST_ROWS = 36;
+  static constexpr u32 MAX_LIMBS = 64, MIN_ROWS = 36;
 };
 
 // Rows for each warp and class below which all classes are one phase. Measured on an H200,
 // 2026-11-23: with 0.9 and 1.9 rows (2^18 and 2^17 bits), one phase takes 0.88 and 0.95 of the
 // time; with 3.9 and 8.9 rows (2^16 and 2^15 bits), 1.16 and 1.07.
-constexpr u32 LEAST_ROWS_OF_PHASE = 3;
+constexpr u32 MIN_ROWS_OF_PHASE = 3;
 
 // Limbs of rows in whose divisions by transforms fused products divide by the shorter divisors.
-constexpr u32 LEAST_FUSED_LIMBS = 4096;
+constexpr u32 MIN_FUSED_LIMBS = 4096;
 
 // Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.
-constexpr u32 MOST_DIVISION_POINTS = BLOCK_KIB >= 8 * 25 + 2 ? 8192 : 4096;
+constexpr u32 MAX_DIVISION_POINTS = BLOCK_KIB >= 8 * 25 + 2 ? 8192 : 4096;
 
 // Widths at which lanes divide short divisors before tensor cores divide the others
 // (div/by_length.cuh). At 2^15 bits lanes divide all rows without records in less time.

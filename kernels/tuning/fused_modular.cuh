@@ -57,7 +57,7 @@ struct FusedLucasPolicy {
 
 // Limbs of a reciprocal that a thread computes in registers, at most: little more than a tile, so
 // that the first stage has three tiles where the row has a power of two of them, and two elsewhere.
-constexpr u32 MOST_SEED_LIMBS = 35;
+constexpr u32 MAX_SEED_LIMBS = 35;
 
 template <u32 TILES, u32 CAPABILITY = POLICIES>
 struct FusedPreparePolicy {

@@ -28,11 +28,11 @@ struct ModularSumPolicy {
   static constexpr u32 REGISTERS = BY_WORDS ? WORD_REGISTERS : 64;
 };
 
-// Division by one digit (linear/div_digit.cuh).
+// Division by one digit (linear/div_rem_digit.cuh).
 struct DigitDivisionPolicy {
   static constexpr u32 THREADS = 128;
-  static constexpr u32 LEAST_WORDS_PER_LANE = 4;  // of 64 bits
-  static constexpr u32 ROWS_PER_GROUP = 8;        // for one preparation of the digit
+  static constexpr u32 MIN_WORDS_PER_LANE = 4;  // of 64 bits
+  static constexpr u32 ROWS_PER_GROUP = 8;      // for one preparation of the digit
 };
 
 }  // namespace gpuint

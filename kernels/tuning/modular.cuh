@@ -13,8 +13,8 @@ namespace gpuint {
 template <class S, class M>
 struct ModularPolicy {
   using Product = M;
-  static constexpr u32 MOST_THREADS = 512;
-  using Rows = Regrouped<S, max_of(S::K, ceil_div(S::N, MOST_THREADS))>;
+  static constexpr u32 MAX_THREADS = 512;
+  using Rows = Regrouped<S, max_of(S::K, ceil_div(S::N, MAX_THREADS))>;
   static constexpr u32 REGISTERS = 96;
 };
 template <class S>

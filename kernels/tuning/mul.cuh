@@ -7,21 +7,21 @@
 namespace gpuint {
 
 // Classical products of long rows: tiles of WIDE_TILE columns, two per thread, a short one with a
-// long one; for shapes with at least LEAST_PER_THREAD limbs per thread. 7 digit products in 10
+// long one; for shapes with at least MIN_PER_THREAD limbs per thread. 7 digit products in 10
 // instructions instead of 5. Measured on an H200, 2026-11-21.
 struct WideTilePolicy {
   static constexpr u32 WIDE_TILE = 8;  // columns
   static constexpr u32 LIMBS_PER_THREAD = 2 * WIDE_TILE;
-  static constexpr u32 LEAST_LIMBS = 2048;          // of a row
-  static constexpr u32 LEAST_LIMBS_PER_THREAD = 8;  // of the shape
+  static constexpr u32 MIN_LIMBS = 2048;          // of a row
+  static constexpr u32 MIN_LIMBS_PER_THREAD = 8;  // of the shape
 };
 
-// Classical products of short rows by one lane each (mul/lanes.cuh), from LEAST_Q digits per thread
+// Classical products of short rows by one lane each (mul/lanes.cuh), from MIN_Q digits per thread
 // on: Q = 1 and 2 keep the paper's groups at every width. Measured on an H200, 2026-11-21.
 struct LaneProductPolicy {
-  static constexpr u32 LEAST_Q = 3;
-  static constexpr u32 MOST_LIMBS = 64;  // that a lane has registers for
-  static constexpr u32 WARPS = 4;        // of a block
+  static constexpr u32 MIN_Q = 3;
+  static constexpr u32 MAX_LIMBS = 64;  // that a lane has registers for
+  static constexpr u32 WARPS = 4;       // of a block
 
   // Registers of a thread, for rows of `limbs` limbs; an instruction can name 255.
   __host__ __device__ static constexpr u32 registers(u32 limbs) {
@@ -33,13 +33,13 @@ struct LaneProductPolicy {
 struct KaratsubaPolicy {
   // Factors shorter than this are multiplied classically: the three tiles of a shorter product are
   // not enough work for the passes.
-  static constexpr u32 LEAST_LIMBS = 64;
+  static constexpr u32 MIN_LIMBS = 64;
   // Levels of the recursion; a fourth would leave most threads of a group without a tile.
   static constexpr u32 DEPTH = 3;
   // Shared memory of a block on every GPU of compute capability 8.0.
   static constexpr u32 SHARED_BYTES = 163 * 1024;
   // A thread of a larger group has too few registers.
-  static constexpr u32 MOST_THREADS = 512;
+  static constexpr u32 MAX_THREADS = 512;
 };
 
 // The largest divisor of a up to a limit.
@@ -81,10 +81,10 @@ struct TensorProductPolicy {
   static constexpr u32 WARPS_PER_ROW = warps_to_a_row(TILES);
 };
 
-// Low products of short rows by tensor cores, one warp per row (mul/tensor/short.cuh). More rows
-// per block would have too few registers. Measured on an H200, 2026-11-21.
+// Low products of short rows by tensor cores, one warp per row (mul/tensor/short_rows.cuh). More
+// rows per block would have too few registers. Measured on an H200, 2026-11-21.
 struct ShortTensorPolicy {
-  static constexpr u32 MOST_BITS = 4096;
+  static constexpr u32 MAX_BITS = 4096;
 
   // Of a block.
   __host__ __device__ static constexpr u32 rows(u32 limbs) {
@@ -95,7 +95,7 @@ struct ShortTensorPolicy {
 // Sums of products (mul/sum_of_products.cuh). The host adds the sums of more pairs
 // (src/ops/sum_of_products.rs).
 struct ProductSumPolicy {
-  static constexpr u32 MOST_PAIRS = 32;
+  static constexpr u32 MAX_PAIRS = 32;
 
   // Warps of a block whose lanes have a row each, in `places` places: the shared memory of a block
   // fits every GPU.
@@ -124,7 +124,7 @@ struct TensorSumPolicy : TensorProductPolicy<TILES, E> {
 // mma.sync, up to the width whose sums fill a warpgroup's registers. Measured on an H200,
 // 2026-11-20.
 struct WarpgroupPolicy {
-  static constexpr u32 LEAST_BITS = 32768, MOST_BITS = 65536;
+  static constexpr u32 MIN_BITS = 32768, MAX_BITS = 65536;
 
   // Of a multiprocessor. With more the compiler would wait after every wgmma, for registers.
   __host__ __device__ static constexpr u32 blocks(u32 limbs) {

@@ -7,12 +7,12 @@
 namespace gpuint {
 
 // Square roots by a few lanes (root/isqrt.cuh).
-//   MOST_LIMBS_PER_LANE  of the root
+//   MAX_LIMBS_PER_LANE  of the root
 //   TILE                 columns multiplied at a time
 //   THREADS              of a block: few, since shared memory limits the warps of a multiprocessor
 // Measured on an H200, 2026-11-22.
 struct RootPolicy {
-  static constexpr u32 MOST_LIMBS_PER_LANE = 36;
+  static constexpr u32 MAX_LIMBS_PER_LANE = 36;
   static constexpr u32 TILE = 12;
   static constexpr u32 REGISTERS = 128;
   static constexpr u32 THREADS = 64;

@@ -12,7 +12,7 @@ pub(crate) const DIGIT_BITS: u32 = 4;
 /// Bits of the mantissa of a `f64`.
 const MANTISSA_BITS: i64 = 53;
 /// Exponent of the least positive `f64`.
-const LEAST_EXPONENT: i64 = -1074;
+const MIN_EXPONENT: i64 = -1074;
 /// Largest power of two by which a mantissa is multiplied: no key has plaintexts of this length.
 const LARGEST_SHIFT: u64 = 1 << 20;
 
@@ -97,7 +97,7 @@ impl Number {
         let power = i64::from(self.exponent) * i64::from(DIGIT_BITS);
         // Subnormal results have fewer bits.
         let bits = magnitude.bits() as i64;
-        let dropped = (bits - MANTISSA_BITS).max(LEAST_EXPONENT - power);
+        let dropped = (bits - MANTISSA_BITS).max(MIN_EXPONENT - power);
         let (digits, power) = if dropped > 0 {
             (shifted_down(magnitude, dropped as u64), power + dropped)
         } else {
@@ -123,7 +123,7 @@ fn parts(value: f64) -> Option<(BigInt, i64)> {
     let (fraction, biased) = (bits & ((1 << 52) - 1), (bits >> 52 & 0x7ff) as i64);
     let mantissa = if biased == 0 { fraction } else { fraction | 1 << 52 };
     let sign = if value.is_sign_negative() { Sign::Minus } else { Sign::Plus };
-    Some((BigInt::from_biguint(sign, mantissa.into()), biased.max(1) - 1 + LEAST_EXPONENT))
+    Some((BigInt::from_biguint(sign, mantissa.into()), biased.max(1) - 1 + MIN_EXPONENT))
 }
 
 /// Returns `mantissa * 2^power` rounded to a multiple of `16^exponent`.

@@ -20,7 +20,7 @@ Counts = Sequence[int] | npt.NDArray[np.integer[Any]] | int
 """Small integers, one a row."""
 
 # Bits of the widest rows.
-_MOST_BITS = 1 << 20
+_MAX_BITS = 1 << 20
 
 
 def random(
@@ -52,7 +52,7 @@ def factorial(n: Counts, bits: int | None = None, device: DeviceLike = None) -> 
     numbers = _counts(n, "n")
     # n! > (n / e)^n, by Stirling's formula.
     logarithms = numbers * np.log2(np.maximum(numbers, 1) / math.e)
-    for row in np.flatnonzero(logarithms > _MOST_BITS)[:1].tolist():
+    for row in np.flatnonzero(logarithms > _MAX_BITS)[:1].tolist():
         raise _too_wide("n", int(numbers[row]), row)
     return _of_distinct(numbers.reshape(-1, 1), math.factorial, bits, device)
 
@@ -64,7 +64,7 @@ def primorial(n: Counts, bits: int | None = None, device: DeviceLike = None) -> 
     """
     numbers = _counts(n, "n")
     # The logarithm of the product of the primes up to n is about n.
-    for row in np.flatnonzero(numbers > _MOST_BITS)[:1].tolist():
+    for row in np.flatnonzero(numbers > _MAX_BITS)[:1].tolist():
         raise _too_wide("n", int(numbers[row]), row)
     primes = _primes(int(numbers.max(initial=0)))
     product = _products(primes)
@@ -84,7 +84,7 @@ def binomial(n: Counts, k: Counts, bits: int | None = None, device: DeviceLike =
     least = np.minimum(pairs[:, 1], pairs[:, 0] - pairs[:, 1])
     # A coefficient is at least (n / least)^least.
     logarithms = least * np.log2(np.maximum(pairs[:, 0], 1) / np.maximum(least, 1))
-    for row in np.flatnonzero(logarithms > _MOST_BITS)[:1].tolist():
+    for row in np.flatnonzero(logarithms > _MAX_BITS)[:1].tolist():
         raise _too_wide("n", int(pairs[row, 0]), row)
     return _of_distinct(pairs, math.comb, bits, device)
 

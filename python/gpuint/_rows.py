@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 # No machine has memory for the numbers of more rows.
-_MOST_ROWS = 2**40
+_MAX_ROWS = 2**40
 Numbers: TypeAlias = Iterable[int] | npt.NDArray[np.integer[Any]]
 """Numbers of rows. Negative numbers count from the end."""
 Key: TypeAlias = "slice | Mask | Sequence[int] | Sequence[bool] | npt.NDArray[Any]"
@@ -144,7 +144,7 @@ class Rows(NumpyProtocol, Generic[_Value]):
 
     def _ordered(self, order: Callable[..., npt.NDArray[np.int64]], repeats: int) -> Self:
         rows = len(self) * count(repeats, "repeats")
-        if rows > _MOST_ROWS:
+        if rows > _MAX_ROWS:
             raise OutOfMemoryError(f"out of memory: repeats makes {rows} rows")
         with reporting_memory():
             numbers = order(np.arange(len(self), dtype=np.int64), repeats)

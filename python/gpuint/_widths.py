@@ -16,7 +16,7 @@ _LONGEST = 1 << 31
 _BUILT = _gpuint.Device.cpu()
 # Bytes of the rows that are converted at a time.
 _PART_BYTES = 1 << 20
-_MOST_BITS = 1 << 50
+_MAX_BITS = 1 << 50
 
 
 def widths() -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def check(value: int, width: int, row: int | None = None) -> int:
 
 def check_room(rows: int, width: int) -> None:
     """Raises `OutOfMemoryError` for more rows than any machine has memory for."""
-    if rows * width > _MOST_BITS:
+    if rows * width > _MAX_BITS:
         raise _out_of_memory(rows, width // 8)
 
 

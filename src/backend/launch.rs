@@ -144,12 +144,12 @@ pub(crate) const COUNTERS_BYTES: u64 = 256;
 /// Most bytes of a workspace, unless the rows that a GPU runs at a time need more. A batch that
 /// needs more is processed in parts. Powers at 32768 bits take 520 KB a row, and are faster with
 /// more rows at a time.
-pub(crate) const MOST_WORKSPACE_BYTES: u64 = 3 << 30;
+pub(crate) const MAX_WORKSPACE_BYTES: u64 = 3 << 30;
 
 /// Launch configuration of a phase of a kernel; each kernel carries its own, one for each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(crate) struct Facts {
+pub(crate) struct LaunchBounds {
     /// Threads per block.
     pub(crate) threads: u32,
     /// Dynamic shared memory per block.
@@ -169,7 +169,7 @@ pub(crate) struct Facts {
     pub(crate) repeated: u32,
 }
 
-impl Facts {
+impl LaunchBounds {
     /// Blocks for a number of rows: kernels stride over their rows, so any number of whole clusters
     /// is right.
     pub(crate) fn grid(&self, rows: usize, max_grid: u32) -> u32 {

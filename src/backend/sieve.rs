@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 use crate::kernel::LongKernelId;
 
 /// Most indices of a launch.
-pub(crate) const MOST_BITS: u32 = 1 << 31;
+pub(crate) const MAX_BITS: u32 = 1 << 31;
 /// Most primes of a launch: their roots have 64 MiB a family.
-pub(crate) const MOST_PRIMES: usize = 1 << 24;
+pub(crate) const MAX_PRIMES: usize = 1 << 24;
 
 /// `SievePolicy::WINDOW_BITS` of `kernels/tuning/sieve.cuh`.
 pub(crate) const WINDOW_BITS: usize = 512;
 /// Most blocks of a launch over rows: a multiple of 32, so that parts begin at words of a mask.
-const MOST_BLOCKS: usize = i32::MAX as usize / 32 * 32;
+const MAX_BLOCKS: usize = i32::MAX as usize / 32 * 32;
 
 /// `SievePolicy::WARP_LIMIT` of `kernels/tuning/sieve.cuh`.
 const WARP_LIMIT: u32 = 1 << 12;
@@ -93,7 +93,7 @@ struct WindowSieving {
 /// Indices that primes strike.
 #[derive(Debug)]
 pub(crate) struct Strikes<'a> {
-    /// Odd primes in ascending order, at most [`MOST_PRIMES`].
+    /// Odd primes in ascending order, at most [`MAX_PRIMES`].
     pub(crate) primes: &'a [u32],
     pub(crate) families: &'a [RawFamily],
     /// Of each family, the absolute values of first number and step, `length` limbs each.
@@ -102,7 +102,7 @@ pub(crate) struct Strikes<'a> {
     /// One bit for each index; those of the launch are `bits` bits from word `first_word` on.
     pub(crate) words: &'a mut Buffer,
     pub(crate) first_word: u64,
-    /// At most [`MOST_BITS`].
+    /// At most [`MAX_BITS`].
     pub(crate) bits: u32,
     /// One 32-bit word for each family: the least prime that divides all its numbers.
     pub(crate) common: &'a mut Buffer,
@@ -113,8 +113,8 @@ impl Strikes<'_> {
     fn is_whole(&self) -> bool {
         let words = self.first_word + u64::from(self.bits.div_ceil(u32::BITS));
         let families = self.families.len();
-        self.primes.len() <= MOST_PRIMES
-            && self.bits <= MOST_BITS
+        self.primes.len() <= MAX_PRIMES
+            && self.bits <= MAX_BITS
             && self.limbs.len() == 2 * self.length * families
             && 4 * words <= self.words.bytes()
             && 4 * families as u64 <= self.common.bytes()
@@ -143,7 +143,7 @@ pub(crate) unsafe fn run<G: Grids>(
     let [roots_kernel, segments, large] =
         ["sieve_roots", "sieve_segments", "sieve_large"].map(kernel);
     let (roots_kernel, segments, large) = (roots_kernel?, segments?, large?);
-    let segment = grids.facts(segments)?.rows_per_block;
+    let segment = grids.launch_bounds(segments)?.rows_per_block;
     let below = |limit: u32| primes.partition_point(|&prime| prime < limit) as u32;
 
     let mut list = grids.allocate_copy(bytemuck::cast_slice(primes))?;
@@ -219,8 +219,8 @@ fn kernel_of_rows<G: Grids>(
     count: usize,
 ) -> Result<(LongKernelId, impl Iterator<Item = Range<usize>> + use<G>)> {
     let kernel = kernel(name)?;
-    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
-    Ok((kernel, parts(count, rows_of_block * MOST_BLOCKS)))
+    let rows_of_block = grids.launch_bounds(kernel)?.rows_per_block as usize;
+    Ok((kernel, parts(count, rows_of_block * MAX_BLOCKS)))
 }
 
 /// Rows that are divided by primes.

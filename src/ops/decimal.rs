@@ -41,16 +41,16 @@ use crate::rows::write_checked;
 /// for wider rows.
 const PART_DIGITS: usize = 160;
 /// Minimum width, in bits, of rows that are split on the device.
-const LEAST_SPLIT: usize = 4096;
+const MIN_SPLIT: usize = 4096;
 /// Minimum width, in bits, of rows that are joined on the device: the host reads a digit in less
 /// time than it writes one.
-const LEAST_JOINED: usize = 32768;
+const MIN_JOINED: usize = 32768;
 /// Minimum size, in bits, of a batch that is split on the device: below it, the launches of all
 /// levels take longer than the host.
-const LEAST_BATCH: usize = 1 << 20;
+const MIN_BATCH: usize = 1 << 20;
 /// Maximum size, in bits, of rows that are converted at a time. The device holds about six times as
 /// much, and the host twice as much.
-const MOST_AT_A_TIME: usize = 1 << 31;
+const MAX_AT_A_TIME: usize = 1 << 31;
 
 /// Returns the number of decimal digits that a digit of the shape holds.
 fn digits_of_kind(digit: DigitKind) -> usize {
@@ -125,18 +125,16 @@ impl Parts {
 /// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers
 /// of at least `least` bits. The CPU converts numbers one at a time, in its caches.
 fn is_for_device(device: &Device, rows: usize, bits: usize, least: usize) -> bool {
-    device.backend() != BackendKind::Cpu
-        && bits >= least
-        && rows.saturating_mul(bits) >= LEAST_BATCH
+    device.backend() != BackendKind::Cpu && bits >= least && rows.saturating_mul(bits) >= MIN_BATCH
 }
 
 /// Returns the rows in decimal: by the device, or by the host where that takes less time, or the
 /// device has no kernels.
 pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
     let bits = batch.shape().bits;
-    if is_for_device(batch.device(), batch.len(), bits, LEAST_SPLIT) {
+    if is_for_device(batch.device(), batch.len(), bits, MIN_SPLIT) {
         let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
-        if is_for_device(batch.device(), batch.len(), longest, LEAST_SPLIT)
+        if is_for_device(batch.device(), batch.len(), longest, MIN_SPLIT)
             && let Some(texts) = without_missing(split(batch, longest))?
         {
             return Ok(texts);
@@ -160,7 +158,7 @@ pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
 pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Result<DynBatch> {
     device.check_shape(shape)?;
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-    if is_for_device(device, texts.len(), bits_of_digits(longest), LEAST_JOINED)
+    if is_for_device(device, texts.len(), bits_of_digits(longest), MIN_JOINED)
         && longest <= digits_of_bits(shape.bits)
         && let Some(batch) = without_missing(join(device, shape, texts, longest))?.flatten()
     {
@@ -192,7 +190,7 @@ fn without_missing<V>(result: Result<V>) -> Result<Option<V>> {
 
 /// Returns ranges of rows whose batches of this width are converted at a time.
 fn portions(rows: usize, bits: usize) -> impl Iterator<Item = Range<usize>> {
-    let step = (MOST_AT_A_TIME / bits).max(1);
+    let step = (MAX_AT_A_TIME / bits).max(1);
     (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
 }
 

@@ -1,4 +1,4 @@
-//! Division by one digit in linear time (`kernels/linear/div_digit.cuh`).
+//! Division by one digit in linear time (`kernels/linear/div_rem_digit.cuh`).
 
 use gpuint_catalogue::Op;
 use num_traits::ToPrimitive;

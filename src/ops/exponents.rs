@@ -24,7 +24,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
 /// Maximum number of bases that a kernel interleaves: its tables have 63 integers for each.
-pub(super) const MOST_BASES: usize = 64;
+pub(super) const MAX_BASES: usize = 64;
 
 /// Exponents on the host, least significant byte first: one for each row, or one for all rows.
 pub(super) struct Exponents(Vec<Vec<u8>>);
@@ -322,7 +322,7 @@ impl View<'_> {
             let exponents = exponents.rows(0..bits / 8, self.device(), self.shape())?;
             return self.short_powers(&exponents, divisor, out);
         }
-        if bases >= MOST_BASES || !self.has_engine_of_powers(Op::PowProductMod) {
+        if bases >= MAX_BASES || !self.has_engine_of_powers(Op::PowProductMod) {
             return self.interleave(exponents, bases, divisor, out);
         }
         if longest <= bits {

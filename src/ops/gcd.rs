@@ -14,10 +14,10 @@ use crate::mask::Mask;
 
 /// Minimum width, in bits, of rows with half-gcds. Rows without a kernel for their width have them
 /// always.
-const LEAST_HALVED: usize = 1 << 16;
+const MIN_HALVED: usize = 1 << 16;
 /// Minimum size, in bits, of batches with half-gcds. For fewer rows, their many launches take
 /// longer than the passes of one kernel (`benches/notebook/2026-11-23-wide-rows.md`).
-const LEAST_HALVED_BATCH: usize = 1 << 29;
+const MIN_HALVED_BATCH: usize = 1 << 29;
 
 impl View<'_> {
     pub(crate) fn gcd(&self, rhs: &DynBatch) -> Result<DynBatch> {
@@ -42,8 +42,8 @@ impl View<'_> {
         let bits = self.shape().bits;
         let is_faster = || {
             self.device().backend() != BackendKind::Cpu
-                && bits >= LEAST_HALVED
-                && bits.saturating_mul(self.len()) >= LEAST_HALVED_BATCH
+                && bits >= MIN_HALVED
+                && bits.saturating_mul(self.len()) >= MIN_HALVED_BATCH
         };
         half_gcd::is_offered(half_gcd::LEAF) && (!self.has_kernel(op) || is_faster())
     }

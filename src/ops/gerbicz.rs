@@ -23,7 +23,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
 /// Steps that one check covers at most: a failure repeats them.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 
 /// Computations of the squares of a check before the device counts as faulty.
 const ATTEMPTS: usize = 2;
@@ -48,7 +48,7 @@ impl View<'_> {
         let mut steps = count / step;
         while steps > 0 {
             // Parts of about the same length: the check of a short one costs as much.
-            let length = steps.div_ceil(steps.div_ceil(MOST_STEPS));
+            let length = steps.div_ceil(steps.div_ceil(MAX_STEPS));
             power = repeated(|| chain.steps(&power, length))?;
             steps -= length;
         }

@@ -9,7 +9,7 @@ use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::exponents::{Exponents, MOST_BASES};
+use super::exponents::{Exponents, MAX_BASES};
 use super::products::Products;
 use super::{View, faces};
 use crate::backend::host::collected;
@@ -46,7 +46,7 @@ impl View<'_> {
         let fitting = self.fitting(exponents)?;
         match fitting.get(exponents) {
             Some(exponents)
-                if bases <= MOST_BASES && self.has_engine_of_powers(Op::PowProductMod) =>
+                if bases <= MAX_BASES && self.has_engine_of_powers(Op::PowProductMod) =>
             {
                 self.short_products(exponents, bases, divisor, out)
             }

@@ -1,5 +1,5 @@
 //! The whole shifted inverse, `shinv_h(v) = floor(B^h / v)`, by Newton's iteration in integers
-//! (Watt, "Efficient Generic Quotients Using Exact Arithmetic"; `kernels/div/shinv.cuh`).
+//! (Watt, "Efficient Generic Quotients Using Exact Arithmetic"; `kernels/div/shifted_inverse.cuh`).
 
 use gpuint_catalogue::Op;
 use num_traits::Zero;

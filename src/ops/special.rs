@@ -22,10 +22,10 @@ use crate::strategy::Strategy;
 
 /// Least width at which a GPU computes powers by products and folds: narrower rows have kernels of
 /// whole powers, which keep a row on the chip.
-const LEAST_POWER_BITS_OF_GPU: usize = 32768;
+const MIN_POWER_BITS_OF_GPU: usize = 32768;
 
 /// Least width at which the CPU does: a call for each product takes longer than narrower products.
-const LEAST_POWER_BITS: usize = 1024;
+const MIN_POWER_BITS: usize = 1024;
 
 /// Bits of the digits of exponents that differ from row to row.
 const DIGIT_BITS: usize = 4;
@@ -262,8 +262,8 @@ const fn window_bits(bits: u64) -> u64 {
 /// Returns true if powers of special residues are computed by products and folds at the width.
 pub(super) fn has_powers(rows: &DynBatch) -> bool {
     let least = match rows.device().backend() {
-        BackendKind::Cuda => LEAST_POWER_BITS_OF_GPU,
-        _ => LEAST_POWER_BITS,
+        BackendKind::Cuda => MIN_POWER_BITS_OF_GPU,
+        _ => MIN_POWER_BITS,
     };
     rows.shape().bits >= least && has_folds(rows.shape())
 }

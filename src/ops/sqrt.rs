@@ -89,7 +89,7 @@ impl View<'_> {
             return self.root_in(first, has_remainder);
         }
         let whole = bits << levels;
-        let is_long = |&length: &u64| whole - (length as usize) < 2 * MOST_ZEROS;
+        let is_long = |&length: &u64| whole - (length as usize) < 2 * MAX_ZEROS;
         let has_remainder = has_remainder && whole <= widest.bits && lengths.iter().all(is_long);
         let mut composition = Composition::new(self.batch, &lengths)?;
         let (mut root, remainder) = composition.leading_part(bits, first)?.isqrt_rem()?;
@@ -124,7 +124,7 @@ impl View<'_> {
 }
 
 /// Zeros below the root of a row from which on its remainder needs a product (`root/level.cuh`).
-const MOST_ZEROS: usize = 32;
+const MAX_ZEROS: usize = 32;
 
 /// Divisor of the parts of a composed root in bits: a row of half a level is whole words.
 const PART_BITS: usize = 256;

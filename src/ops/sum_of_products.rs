@@ -1,6 +1,6 @@
 //! Sums of products over several pairs of batches: the entries of a matrix product.
 //!
-//! One launch adds the products of up to [`MOST_PAIRS`] pairs column by column and resolves the
+//! One launch adds the products of up to [`MAX_PAIRS`] pairs column by column and resolves the
 //! carries of their sum once (`kernels/mul/sum_of_products.cuh`): it reads two rows a pair and
 //! writes one. The sums of more pairs are added. At widths at which the catalogue has no kernel for
 //! it, each pair costs a product and an addition, and the device holds three batches of the
@@ -36,7 +36,7 @@ fn first_factor<'a>(pairs: &[Pair<'a>]) -> Result<&'a DynBatch> {
 }
 
 /// Maximum number of pairs of a launch (`kernels/tuning/mul.cuh`).
-const MOST_PAIRS: usize = 32;
+const MAX_PAIRS: usize = 32;
 
 /// Writes the sum of some products, by one launch.
 fn launch(op: Op, pairs: &[Pair<'_>], sum: &mut DynBatch, mask: Option<&mut Mask>) -> Result<()> {
@@ -65,7 +65,7 @@ fn sum_of_products(
     let first = first_factor(pairs)?;
     let alloc = || DynBatch::alloc(first.device(), shape, first.len());
     let has_kernel = !first.shape().is_long() && algorithms(op, first.shape()).next().is_some();
-    let mut groups = pairs.chunks(if has_kernel { MOST_PAIRS } else { 1 });
+    let mut groups = pairs.chunks(if has_kernel { MAX_PAIRS } else { 1 });
     let write =
         |group: Option<&[Pair<'_>]>, sum: &mut DynBatch, mask: Option<&mut Mask>| match group {
             Some(&[(a, b)]) => multiply(a, b, sum),

@@ -17,7 +17,7 @@ use super::family::{Family, Kind, Terms};
 use super::primes::primes_in_parallel;
 use super::strikes;
 use crate::backend::host::{check_room, collected};
-use crate::backend::sieve::{MOST_BITS, MOST_PRIMES, RawFamily, Strikes};
+use crate::backend::sieve::{MAX_BITS, MAX_PRIMES, RawFamily, Strikes};
 use crate::device::Device;
 use crate::error::Result;
 use crate::interrupt;
@@ -208,12 +208,12 @@ impl Job<'_> {
         let mut least = device.alloc_rows(families, size_of::<u32>())?;
         device.memory().fill(&mut least, 0xff)?;
         // Blocks of numbers with at most as many primes.
-        let span = 2 * MOST_PRIMES as u64;
+        let span = 2 * MAX_PRIMES as u64;
         for start in range.clone().step_by(span as usize) {
             let primes = primes_in_parallel(start..range.end.min(start + span))?;
-            for first in (0..self.len).step_by(MOST_BITS as usize) {
+            for first in (0..self.len).step_by(MAX_BITS as usize) {
                 interrupt::check()?;
-                let bits = (self.len - first).min(MOST_BITS.into()) as u32;
+                let bits = (self.len - first).min(MAX_BITS.into()) as u32;
                 let part: Vec<Terms> = self.terms.iter().map(|terms| terms.after(first)).collect();
                 let raw: Vec<RawFamily> = part.iter().map(|terms| terms.raw(bits)).collect();
                 let (limbs, length) = limbs(&part);

@@ -187,8 +187,8 @@ impl Steps {
     /// Steps for exponents from 0 to `last`.
     fn over(last: u64) -> Self {
         /// Powers of a table, at most: 32 MiB.
-        const MOST: u64 = 1 << 20;
-        let baby = (last.isqrt() + 1).min(MOST);
+        const MAX: u64 = 1 << 20;
+        let baby = (last.isqrt() + 1).min(MAX);
         Self { baby, giant: last / baby + 1 }
     }
 }

@@ -18,7 +18,7 @@ use crate::error::Result;
 
 /// Entries of a table for each number, at most, and for any number of numbers.
 const TABLE_RATIO: u64 = 64;
-const TABLE_LEAST: u64 = 1 << 16;
+const TABLE_MIN: u64 = 1 << 16;
 
 /// The numbers k a + c, for k of 64 bits.
 ///
@@ -221,7 +221,7 @@ impl Places {
         let span = range.end() - range.start();
         let indices = (0..terms.len()).map(|index| index as u32);
         let (mut table, mut sorted, mut again) = (Vec::new(), Vec::new(), Vec::new());
-        if span < (terms.len() as u64 * TABLE_RATIO).max(TABLE_LEAST) {
+        if span < (terms.len() as u64 * TABLE_RATIO).max(TABLE_MIN) {
             table.resize(span as usize + 1, 0);
             for (&term, index) in terms.iter().zip(indices) {
                 let place = &mut table[(term - range.start()) as usize];

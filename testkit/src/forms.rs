@@ -483,7 +483,8 @@ macro_rules! strategies {
     };
     ($all:ident $face:ident $row:tt $name:ident $args:tt by Divisions) => {
         strategies! {
-            @ $all $face $row $name $args " by ShiftedInverse<Classical>", ShiftedInverse<Classical>,
+            @ $all $face $row $name $args
+            " by ShiftedInverse<Classical>", ShiftedInverse<Classical>,
             Strategy::ShiftedInverse(Some(Product::Classical))
         }
         strategies! {

@@ -19,7 +19,7 @@ use gpuint_catalogue::{Architecture, Catalogue, Kernel, translation_unit};
 /// Options of every unit, beside the architecture.
 const OPTIONS: &[&str] = &["-ptx", "-std=c++17", "-DGPUINT_NO_CLUSTERS"];
 /// Maximum bytes of kept PTX.
-const MOST_BYTES: u64 = 1 << 29;
+const MAX_BYTES: u64 = 1 << 29;
 /// Root of the package, with the scripts, the headers and the catalogue.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -93,7 +93,7 @@ pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<
         fs::read(&path).map_err(failed)
     };
     // A cache that cannot be read or written fails no test.
-    let content = cache.or_make(&key, MOST_BYTES, |_, _| {}, make)?;
+    let content = cache.or_make(&key, MAX_BYTES, |_, _| {}, make)?;
     if !path.is_file() {
         let unfinished = unfinished(&path);
         fs::write(&unfinished, &content).map_err(failed)?;
@@ -127,9 +127,9 @@ fn output(command: &mut Command) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The constants beside a kernel: `Facts` of kernels/core/abi.cuh.
+/// The constants beside a kernel: `LaunchBounds` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts {
+pub struct LaunchBounds {
     /// Threads of a block.
     pub threads: u32,
     shared_bytes: u32,
@@ -142,22 +142,22 @@ pub struct Facts {
     repeated: u32,
 }
 
-impl Facts {
-    /// Reads the facts of the first phase of a kernel.
+impl LaunchBounds {
+    /// Reads the bounds of the first phase of a kernel.
     pub fn read(module: &Module, kernel: &str) -> Result<Self> {
         Ok(Self::of_phases(module, kernel)?[0])
     }
 
-    /// Reads the facts of all phases of a kernel; there is one at least.
+    /// Reads the bounds of all phases of a kernel; there is one at least.
     fn of_phases(module: &Module, kernel: &str) -> Result<Vec<Self>> {
         const WORDS: usize = 8;
-        let bytes = module.global(&format!("{kernel}_facts"));
-        let bytes = bytes.ok_or_else(|| format!("{kernel}: has no facts"))?;
+        let bytes = module.global(&format!("{kernel}_launch_bounds"));
+        let bytes = bytes.ok_or_else(|| format!("{kernel}: has no bounds"))?;
         let phases = bytes.chunks_exact(4 * WORDS);
         if bytes.is_empty() || !phases.remainder().is_empty() {
-            return Err(format!("{kernel}: facts of {} bytes", bytes.len()));
+            return Err(format!("{kernel}: bounds of {} bytes", bytes.len()));
         }
-        let facts = |phase: &[u8]| {
+        let bounds = |phase: &[u8]| {
             let words = phase
                 .chunks_exact(4)
                 .map(|word| u32::from_le_bytes(word.try_into().expect("chunks have four bytes")));
@@ -171,7 +171,7 @@ impl Facts {
                 repeated: words[7],
             }
         };
-        Ok(phases.map(facts).collect())
+        Ok(phases.map(bounds).collect())
     }
 }
 
@@ -194,22 +194,22 @@ pub struct How {
 
 /// Launches a kernel on separate memory.
 pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Run> {
-    let facts = Facts::of_phases(module, kernel)?;
+    let bounds = LaunchBounds::of_phases(module, kernel)?;
     let (mut launches, mut scratch) = (Vec::new(), 0);
-    for facts in &facts {
-        let blocks = given.rows.div_ceil(facts.rows_per_block as usize);
+    for bounds in &bounds {
+        let blocks = given.rows.div_ceil(bounds.rows_per_block as usize);
         let grid = u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, how.max_grid);
-        let launch = Launch::new(grid, facts.threads)
-            .dynamic_shared(facts.shared_bytes)
+        let launch = Launch::new(grid, bounds.threads)
+            .dynamic_shared(bounds.shared_bytes)
             .seed(how.seed)
             .checks(how.checks);
         launches.push(launch);
         let bases = given.params.bases.max(1) as usize;
-        scratch = scratch.max(grid as usize * facts.scratch_bytes as usize * bases);
+        scratch = scratch.max(grid as usize * bounds.scratch_bytes as usize * bases);
     }
-    let workspace = facts[0].row_bytes as usize * given.rows;
-    let repeated = facts.iter().filter(|facts| facts.repeated != 0).count();
-    let phases = launches.split_at(facts.len() - repeated);
+    let workspace = bounds[0].row_bytes as usize * given.rows;
+    let repeated = bounds.iter().filter(|bounds| bounds.repeated != 0).count();
+    let phases = launches.split_at(bounds.len() - repeated);
     launched(module, kernel, given, phases, [scratch, workspace])
         .map_err(|error| format!("{kernel}: {error}"))
 }

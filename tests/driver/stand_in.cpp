@@ -32,11 +32,11 @@ enum {
 using Callback = void (*)(void*, Code, void*);
 
 namespace {
-struct Facts {
+struct LaunchBounds {
   uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster, row_bytes,
       repeated;
 };
-Facts facts{128, 0, 1, 0, 0, 1, 0, 0};
+LaunchBounds bounds{128, 0, 1, 0, 0, 1, 0, 0};
 using Clock = std::map<int, uint64_t>;
 struct Stream {
   std::mutex busy;
@@ -453,8 +453,8 @@ Code cuModuleGetFunction(void** function, void* module, const char*) {
   return ready();
 }
 Code cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void*, const char*) {
-  *address = reinterpret_cast<uint64_t>(&facts);
-  *bytes = sizeof facts;
+  *address = reinterpret_cast<uint64_t>(&bounds);
+  *bytes = sizeof bounds;
   return ready();
 }
 Code cuFuncSetAttribute(void*, int, int) { return ready(); }

@@ -13,7 +13,7 @@ use gpuint_catalogue::{BLOCK, Kernel, PREPARED};
 use gpuint_testkit::cases::{self, Machine, Task};
 use gpuint_testkit::launch::{Operands, Outcome, bytes_of};
 use gpuint_testkit::operands::{self, rows};
-use gpuint_testkit::ptx::{self, Facts, How};
+use gpuint_testkit::ptx::{self, How, LaunchBounds};
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 use num_traits::Zero;
@@ -34,7 +34,7 @@ struct Interpreter(Module);
 
 impl Machine for Interpreter {
     fn rows_per_block(&mut self, kernel: &str) -> Option<usize> {
-        Facts::read(&self.0, kernel).ok().map(|facts| facts.rows_per_block as usize)
+        LaunchBounds::read(&self.0, kernel).ok().map(|bounds| bounds.rows_per_block as usize)
     }
 
     fn launch(&mut self, kernel: &str, given: &Operands, turn: usize) -> Result<Outcome, String> {
@@ -183,7 +183,7 @@ fn tensor() {
     }
 }
 
-/// Prepared divisors by the tensor cores: one warp to a row, whose products have few tiles at a
+/// Prepared divisors by the tensor cores: one warp per row, whose products have few tiles at a
 /// time; at 16384 bits they have many.
 #[test]
 fn tensor_prepared() {

@@ -4,7 +4,7 @@
 //
 // The other end of the pipe (testkit/src/bin/cases.rs) draws the operands and checks the results.
 // Numbers are little-endian. A request is a u32 length and the name of a kernel, and the u64s
-//     rows, or 0 to ask for the facts; schedule; blocks at most;
+//     rows, or 0 to ask for the bounds; schedule; blocks at most;
 //     bytes of each of three inputs, of two results, and of the initial values of two results;
 //     pairs of factors; bytes of a factor; 1 for a mask; 1 for a status,
 // then the parameters as the struct of abi.cuh, the bytes of inputs, initial values and factors.
@@ -138,9 +138,9 @@ int main() {
     if (rows != 0) {
       launch(kernel, rows);
     } else {
-      gpuint_facts facts{};
-      const bool is_known = gpuint_simt_facts(kernel.c_str(), &facts) == GPUINT_SIMT_OK;
-      write(is_known ? u64{facts.rows_per_block} + 1 : 0);
+      gpuint_launch_bounds bounds{};
+      const bool is_known = gpuint_simt_launch_bounds(kernel.c_str(), &bounds) == GPUINT_SIMT_OK;
+      write(is_known ? u64{bounds.rows_per_block} + 1 : 0);
     }
   }
 }

@@ -155,9 +155,9 @@ impl Check for ByTransforms {
 struct ByFused;
 
 /// Bits of rows in whose divisions by transforms fused products divide by divisors of up to
-/// `MOST_FUSED_TILES` (kernels/tuning/division.cuh).
+/// `MAX_FUSED_TILES` (kernels/tuning/division.cuh).
 const FUSED_WITHIN_TRANSFORMS: usize = 131_072;
-const MOST_FUSED_TILES: usize = 32;
+const MAX_FUSED_TILES: usize = 32;
 
 impl Check for ByFused {
     const NAME: &str = "div_rem by Blocked<Fused>";
@@ -169,7 +169,7 @@ impl Check for ByFused {
         let by_fused = Algorithm::Blocked(product);
         // Elsewhere another algorithm replaces it.
         let is_own = is_offered(Op::DivRem, by_fused, shape) && setting.backend != BackendKind::Cpu;
-        let most = if is_within_transforms { MOST_FUSED_TILES } else { usize::MAX };
+        let most = if is_within_transforms { MAX_FUSED_TILES } else { usize::MAX };
         let tiles = shape.bits.div_ceil(1024).min(most);
         let count = if is_own { setting.count(ROWS, shape).max(4 * tiles) } else { 4 };
         let is_own_by = is_offered(Op::DivRemBy, by_fused, shape);

@@ -166,8 +166,8 @@ impl<'a> Launch<'a> {
                         let a = self.a.row(row).unwrap_or_default();
                         let b = self.b.row(row).unwrap_or_default();
                         format!(
-                            "{what}: seed {seed}, row {row}\n  operands {a:#x}\n           {b:#x}\n  \
-                             result   {got:#x}\n  expected {wanted:#x}"
+                            "{what}: seed {seed}, row {row}\n  operands {a:#x}\n           \
+                             {b:#x}\n  result   {got:#x}\n  expected {wanted:#x}"
                         )
                     });
                 }

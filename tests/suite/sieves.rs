@@ -17,7 +17,7 @@ fn big(n: impl Into<BigInt>) -> BigInt {
 }
 
 /// The least prime factor of a number below `limit`, other than the number; `limit` without one.
-fn least_factor(number: &BigInt, limit: u64) -> u64 {
+fn smallest_factor(number: &BigInt, limit: u64) -> u64 {
     let divides = |p: &u64| (number % *p).is_zero() && *number != big(*p);
     primes(0..limit).find(divides).unwrap_or(limit)
 }
@@ -27,7 +27,8 @@ fn check(device: &Device, terms: &[(BigInt, BigInt)], len: usize, limits: &[u64]
     let most = limits.iter().copied().max().unwrap_or(0);
     let factors: Vec<u64> = (0..len)
         .map(|i| {
-            let factor = |(first, step): &(BigInt, BigInt)| least_factor(&(first + step * i), most);
+            let factor =
+                |(first, step): &(BigInt, BigInt)| smallest_factor(&(first + step * i), most);
             terms.iter().map(factor).min().unwrap_or(most)
         })
         .collect();
@@ -123,7 +124,7 @@ fn long_ranges_of_indices_agree_with_divisions_at_ends_of_segments() {
             assert_eq!(*found, *factor == 0, "{device}, index {i}, factor {factor}");
         }
         for i in [0, 1, (1 << 18) - 1, 1 << 18, (1 << 19) - 1, 1 << 19, LEN - 1] {
-            let factor = least_factor(&(&first + 6 * i), LIMIT);
+            let factor = smallest_factor(&(&first + 6 * i), LIMIT);
             assert_eq!(found[i], factor == LIMIT, "{device}, index {i}, factor {factor}");
         }
     }
@@ -139,7 +140,7 @@ fn powers_join_terms() {
         for (i, found) in mask.to_bools().unwrap().into_iter().enumerate() {
             let power: BigInt = big(2).pow(i as u32 + 1) * 3;
             let numbers = [&power - 1, &power + 1, big(i + 1)];
-            let expected = numbers.iter().all(|number| least_factor(number, 500) == 500);
+            let expected = numbers.iter().all(|number| smallest_factor(number, 500) == 500);
             assert_eq!(found, expected, "{device}, index {i}");
         }
     }

@@ -15,16 +15,16 @@ use gpuint_testkit::random::Random;
 
 /// Special moduli of at most `bits` bits: the ends of the ranges of `k`, `n` and `c`, and others.
 fn moduli(bits: usize, count: usize) -> Vec<SpecialModulus> {
-    let most_k = (1u32 << 31) - 1;
+    let max_k = (1u32 << 31) - 1;
     let top = bits as u32;
     let mut all = vec![
         SpecialModulus::new(1, top, -1),
         SpecialModulus::new(1, top, -8191),
         SpecialModulus::new(1, top - 1, 1),
         SpecialModulus::new(1, 128, 8192),
-        SpecialModulus::new(most_k, top - 31, 1),
-        SpecialModulus::new(most_k, top - 31, -8192),
-        SpecialModulus::new(most_k, 128, 8191),
+        SpecialModulus::new(max_k, top - 31, 1),
+        SpecialModulus::new(max_k, top - 31, -8192),
+        SpecialModulus::new(max_k, 128, 8191),
         SpecialModulus::new(3, 160, 1),
         SpecialModulus::new(10, top - 8, -3),
         SpecialModulus::new(9, top - 7, 14),

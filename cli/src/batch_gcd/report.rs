@@ -30,7 +30,7 @@ pub(crate) struct Report<'a> {
 
 /// Maximum number of keys that are named for a factor of a key: a prime of many keys would else be
 /// named a number of times that is the square of theirs.
-const MOST_NAMED: usize = 100;
+const MAX_NAMED: usize = 100;
 
 /// Finding of keys that have one modulus.
 const DUPLICATE: &str = "duplicate";
@@ -115,8 +115,8 @@ impl Report<'_> {
             for key in named_others(factor, finding.key) {
                 writeln!(out, "  {:<10}{}", "with", self.name(key))?;
             }
-            if others > MOST_NAMED {
-                writeln!(out, "  {:<10}{} more", "with", others - MOST_NAMED)?;
+            if others > MAX_NAMED {
+                writeln!(out, "  {:<10}{} more", "with", others - MAX_NAMED)?;
             }
         }
         Ok(())
@@ -242,7 +242,7 @@ fn others(factor: &Factor, key: usize) -> usize {
 
 /// Returns the first keys beside one that a factor divides.
 fn named_others(factor: &Factor, key: usize) -> impl Iterator<Item = usize> {
-    factor.keys.iter().copied().filter(move |&other| other != key).take(MOST_NAMED)
+    factor.keys.iter().copied().filter(move |&other| other != key).take(MAX_NAMED)
 }
 
 /// Returns a number as `0x...`.

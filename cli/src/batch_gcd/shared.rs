@@ -31,7 +31,7 @@ pub(crate) struct Factor {
 }
 
 /// Most bits of the keys of a class: those of a product tree on a GPU.
-const MOST_CLASS_BITS: u64 = (1 << 30) - 128;
+const MAX_CLASS_BITS: u64 = (1 << 30) - 128;
 
 /// Cuts keys into classes, whose width is at most twice that of their keys.
 pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> Vec<(u64, Vec<usize>)> {
@@ -41,7 +41,7 @@ pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> Vec<(u64, Vec<usiz
     }
     let mut classes = Vec::new();
     for (bits, keys) in widths {
-        let most = (MOST_CLASS_BITS / bits).max(1) as usize;
+        let most = (MAX_CLASS_BITS / bits).max(1) as usize;
         let size = keys.len().div_ceil(keys.len().div_ceil(most));
         classes.extend(keys.chunks(size).map(|keys| (bits, keys.to_vec())));
     }

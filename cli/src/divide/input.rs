@@ -25,7 +25,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const FAMILY: &[u8] = b"# family:";
 
 /// Maximum number of families, so that the table stays readable and the memory bounded.
-const MOST_FAMILIES: usize = 1000;
+const MAX_FAMILIES: usize = 1000;
 /// Name shared by all later families.
 const OTHER_FAMILIES: &str = "(other families)";
 /// Maximum length of a family's name, in characters; longer names are cut.
@@ -179,11 +179,11 @@ impl Parser {
         numbers: &mut Vec<u8>,
     ) -> Result<Option<Number>, LineError> {
         let start = numbers.len();
-        let most_bits = match radix {
+        let max_bits = match radix {
             Radix::Decimal => digits::bits_of_digits(digits.len()),
             Radix::Hexadecimal => 4 * digits.len(),
         };
-        numbers.resize(start + most_bits.div_ceil(64) * 8, 0);
+        numbers.resize(start + max_bits.div_ceil(64) * 8, 0);
         let row = &mut numbers[start..];
         match radix {
             Radix::Decimal => {
@@ -331,10 +331,10 @@ impl<R: BufRead> Reader<R> {
         if let Some(&index) = self.indices.get(&name) {
             return index;
         }
-        if self.families.len() > MOST_FAMILIES {
-            return MOST_FAMILIES;
+        if self.families.len() > MAX_FAMILIES {
+            return MAX_FAMILIES;
         }
-        if self.families.len() == MOST_FAMILIES {
+        if self.families.len() == MAX_FAMILIES {
             name = OTHER_FAMILIES.to_owned();
         }
         self.families.push(name.clone());

@@ -12,7 +12,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use super::syntax::{At, Expression, Operator};
 
 /// Maximum number of primorials, factorials and powers that are kept for later expressions.
-const MOST_KEPT: usize = 64;
+const MAX_KEPT: usize = 64;
 
 /// Reason why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -225,7 +225,7 @@ impl Evaluator {
             return value.clone();
         }
         let value = compute();
-        if self.kept.len() == MOST_KEPT {
+        if self.kept.len() == MAX_KEPT {
             self.kept.clear();
         }
         self.kept.insert(key, value.clone());

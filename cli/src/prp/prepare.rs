@@ -18,7 +18,7 @@ use crate::expression::value::Evaluator;
 /// Candidates that have a sieve of their own, at least.
 const FEWEST: usize = 16;
 /// Primes by which candidates without a family are divided are below this.
-const MOST_TRIALS: u64 = 1 << 16;
+const MAX_TRIALS: u64 = 1 << 16;
 
 /// A candidate with its result or its way there.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ pub(crate) fn evaluate(rows: &mut [Row], limit: u64) -> Result<()> {
             numbers.push(number.clone());
         }
     }
-    let factors = sieve::smallest_factors(&numbers, limit.min(MOST_TRIALS) as u32)?;
+    let factors = sieve::smallest_factors(&numbers, limit.min(MAX_TRIALS) as u32)?;
     for (index, factor) in divided.into_iter().zip(factors) {
         rows[index].record(factor);
     }

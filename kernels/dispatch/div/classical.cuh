@@ -2,19 +2,19 @@
 #pragma once
 #include "dispatch/operations.cuh"
 #include "div/div.cuh"
-#include "div/shinv.cuh"
+#include "div/shifted_inverse.cuh"
 #include "mul/columns.cuh"
 
 namespace gpuint {
 
 template <class S>
-struct DivRem<S, ShiftedInverse<Classical>>
-    : GroupDivision<typename ShiftedInverse<Classical>::Kernel<S>> {};
+struct DivRem<S, ByShiftedInverse<Classical>>
+    : GroupDivision<typename ByShiftedInverse<Classical>::Kernel<S>> {};
 template <class S>
 struct DivRem<S, Blocked<Classical>>
     : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivision<S>,
                   GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 template <class S>
-struct Shinv<S, Classical> : GroupInverse<InversePolicy<S, Classical>> {};
+struct ShiftedInverse<S, Classical> : GroupInverse<InversePolicy<S, Classical>> {};
 
 }  // namespace gpuint

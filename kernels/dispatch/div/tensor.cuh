@@ -3,17 +3,17 @@
 #include "dispatch/operations.cuh"
 #include "div/by_length.cuh"
 #include "div/div.cuh"
-#include "div/shinv.cuh"
+#include "div/shifted_inverse.cuh"
 #include "mul/tensor/columns.cuh"
 
 namespace gpuint {
 
 template <class S>
-struct DivRem<S, ShiftedInverse<TensorCore>>
-    : GroupDivision<typename ShiftedInverse<TensorCore>::Kernel<S>> {};
+struct DivRem<S, ByShiftedInverse<TensorCore>>
+    : GroupDivision<typename ByShiftedInverse<TensorCore>::Kernel<S>> {};
 template <class S>
 struct DivRem<S, Blocked<TensorCore>> : DivisionByLength<S, false, TensorDivision<S>> {};
 template <class S>
-struct Shinv<S, TensorCore> : GroupInverse<InversePolicy<S, TensorCore>> {};
+struct ShiftedInverse<S, TensorCore> : GroupInverse<InversePolicy<S, TensorCore>> {};
 
 }  // namespace gpuint

@@ -1,4 +1,4 @@
-// Modular arithmetic by tensor cores: a warp to a row, in phases, or by groups of threads.
+// Modular arithmetic by tensor cores: one warp per row, in phases, or by groups of threads.
 #pragma once
 #include "dispatch/operations.cuh"
 #include "modular/modular.cuh"

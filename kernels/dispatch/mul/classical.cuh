@@ -6,10 +6,10 @@
 namespace gpuint {
 
 template <class S>
-struct MulLow<S, Classical> : ClassicalProduct<S, Extent::Low, 2>::Type {};
+struct MulLo<S, Classical> : ClassicalProduct<S, Extent::Low, 2>::Type {};
 template <class S>
 struct MulWide<S, Classical> : ClassicalProduct<S, Extent::Wide, 2>::Type {};
 template <class S>
-struct SquareLow<S, Classical> : ClassicalProduct<S, Extent::Low, 1>::Type {};
+struct SquareLo<S, Classical> : ClassicalProduct<S, Extent::Low, 1>::Type {};
 
 }  // namespace gpuint

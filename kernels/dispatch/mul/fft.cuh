@@ -6,10 +6,10 @@
 namespace gpuint {
 
 template <class S>
-struct MulLow<S, Fft> : FftProduct<S, Extent::Low, 2> {};
+struct MulLo<S, Fft> : FftProduct<S, Extent::Low, 2> {};
 template <class S>
 struct MulWide<S, Fft> : FftProduct<S, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, Fft> : FftProduct<S, Extent::Low, 1> {};
+struct SquareLo<S, Fft> : FftProduct<S, Extent::Low, 1> {};
 
 }  // namespace gpuint

@@ -7,10 +7,10 @@
 namespace gpuint {
 
 template <class S>
-struct MulLow<S, Karatsuba> : RowProduct<S, Karatsuba, Extent::Low, 2> {};
+struct MulLo<S, Karatsuba> : RowProduct<S, Karatsuba, Extent::Low, 2> {};
 template <class S>
 struct MulWide<S, Karatsuba> : RowProduct<S, Karatsuba, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, Karatsuba> : RowProduct<S, Karatsuba, Extent::Low, 1> {};
+struct SquareLo<S, Karatsuba> : RowProduct<S, Karatsuba, Extent::Low, 1> {};
 
 }  // namespace gpuint

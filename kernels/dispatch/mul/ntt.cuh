@@ -6,10 +6,10 @@
 namespace gpuint {
 
 template <class S>
-struct MulLow<S, Ntt> : NttProduct<S, Extent::Low, 2> {};
+struct MulLo<S, Ntt> : NttProduct<S, Extent::Low, 2> {};
 template <class S>
 struct MulWide<S, Ntt> : NttProduct<S, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, Ntt> : NttProduct<S, Extent::Low, 1> {};
+struct SquareLo<S, Ntt> : NttProduct<S, Extent::Low, 1> {};
 
 }  // namespace gpuint

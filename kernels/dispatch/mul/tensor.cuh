@@ -6,10 +6,10 @@
 namespace gpuint {
 
 template <class S>
-struct MulLow<S, TensorCore> : LowTensorProduct<S, 2> {};
+struct MulLo<S, TensorCore> : LowTensorProduct<S, 2> {};
 template <class S>
 struct MulWide<S, TensorCore> : TensorProduct<S, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, TensorCore> : LowTensorProduct<S, 1> {};
+struct SquareLo<S, TensorCore> : LowTensorProduct<S, 1> {};
 
 }  // namespace gpuint

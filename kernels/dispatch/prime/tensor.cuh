@@ -1,4 +1,4 @@
-// Tests for probable primes by tensor cores, a warp to a row.
+// Tests for probable primes by tensor cores, one warp per row.
 #pragma once
 #include "dispatch/operations.cuh"
 #include "prime/fused.cuh"

@@ -33,7 +33,8 @@ GPUINT_DEVICE void write_shifted(u32* row, u32 thread, u32 distance, u32 length,
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) {
       const u32 at = l + i + limbs;
-      word[i] = __funnelshift_r(at < length ? rest(at) : 0, at + 1 < length ? rest(at + 1) : 0, bits);
+      word[i] =
+          __funnelshift_r(at < length ? rest(at) : 0, at + 1 < length ? rest(at + 1) : 0, bits);
     }
     store_word(row + l, word);
   }

@@ -27,8 +27,8 @@ struct Transform {
 
   // The thread's index, hidden from the optimizer: registers have no room for values derived from
   // it beside 16 points.
-  GPUINT_DEVICE u32 thread() const { return anew(threadIdx.x % THREADS); }
-  GPUINT_DEVICE u32 anew(u32 x) const { return x + Exchange::hidden_zero(points); }
+  GPUINT_DEVICE u32 thread() const { return rematerialize(threadIdx.x % THREADS); }
+  GPUINT_DEVICE u32 rematerialize(u32 x) const { return x + Exchange::rematerialized_zero(points); }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { Exchange::sync(GPUINT_PASS_SITE); }
 
   // Transforms the number of digits lowest .. lowest + P of `limbs` and `top` t^P, or, if it is
@@ -99,7 +99,7 @@ struct Transform {
  private:
   // Part of the thread, and the real and the imaginary part of w or -w.
   GPUINT_DEVICE static u32 part() {
-    return PARTS == 1 ? 0 : ptx::recomputed(threadIdx.x) / Exchange::THREADS;
+    return PARTS == 1 ? 0 : ptx::rematerialize(threadIdx.x) / Exchange::THREADS;
   }
   GPUINT_DEVICE static double eighth() {
     constexpr double SQRT_HALF = 0.70710678118654752440;

@@ -33,7 +33,7 @@ struct Lengths {
     const u32 more = bits.y > bits.x ? bits.y - bits.x : 0, rest = more % block_bits;
     blocks = more / block_bits;
     steps = rest <= 4 ? 0 : ceil_div(rest, 32);
-    if (steps > MOST_STEPS) ++blocks, steps = 0;
+    if (steps > MAX_STEPS) ++blocks, steps = 0;
   }
 };
 
@@ -52,7 +52,7 @@ struct Divide {
   // Words, of which the last is 0; points and columns; R, with limbs above and below; a block of
   // quotient, from limb 1 on, with limbs above; the dividend's next limbs.
   static constexpr u32 POINTS = 256, REST = POINTS + P * sizeof(Complex);
-  static constexpr u32 BLOCK = REST + limbs_bytes(P + MOST_STEPS), NEXT = BLOCK + limbs_bytes(HALF);
+  static constexpr u32 BLOCK = REST + limbs_bytes(P + MAX_STEPS), NEXT = BLOCK + limbs_bytes(HALF);
   static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(HALF), 128);
   static constexpr u32 SCRATCH = 2 * P * sizeof(Complex);
 
@@ -61,7 +61,7 @@ struct Divide {
   }
 
  private:
-  // Values that are the same for all threads: registers have no room for them beside 16 points.
+  // Block-uniform state, in shared memory because 16 points fill the registers.
   struct State {
     u32 row, distance, blocks, steps;  // of the row; bits that v is shifted
     u32 next;                          // index of the row after it
@@ -99,7 +99,7 @@ struct Divide {
   }
   GPUINT_DEVICE Complex* spectrum(u32 index) const {
     return reinterpret_cast<Complex*>(plan.o.scratch +
-                                      u64(transform().anew(blockIdx.x)) * SCRATCH) +
+                                      u64(transform().rematerialize(blockIdx.x)) * SCRATCH) +
            index * P + thread();
   }
 

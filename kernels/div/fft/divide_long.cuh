@@ -33,8 +33,8 @@ struct DivideLong {
   static constexpr u32 OLD = BLOCK + limbs_bytes(PIECE), NEXT = OLD + 2 * limbs_bytes(PIECE);
   static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(PIECE), 128);
   // Spectra of X, of Q and of the windows; R, in device memory.
-  static constexpr u32 SPECTRA = (Plan::MOST_PIECES + 2) * P * sizeof(Complex);
-  static constexpr u32 SCRATCH = SPECTRA + round_up(4 * (S::N + MOST_STEPS + 1), 16);
+  static constexpr u32 SPECTRA = (Plan::MAX_PIECES + 2) * P * sizeof(Complex);
+  static constexpr u32 SCRATCH = SPECTRA + round_up(4 * (S::N + MAX_STEPS + 1), 16);
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     DivideLong(o, shared).divide_rows();
@@ -81,7 +81,7 @@ struct DivideLong {
     return Shifted(plan.divisor(state().row), S::N, state().distance);
   }
   GPUINT_DEVICE unsigned char* scratch() const {
-    return plan.o.scratch + u64(transform().anew(blockIdx.x)) * SCRATCH;
+    return plan.o.scratch + u64(transform().rematerialize(blockIdx.x)) * SCRATCH;
   }
   GPUINT_DEVICE u32* rest() const { return reinterpret_cast<u32*>(scratch() + SPECTRA); }
   // 0: of X, 1: of Q, 2 + k: of window k.

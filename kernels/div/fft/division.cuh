@@ -3,7 +3,7 @@
 //
 // 1. Classes (div/classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
 //    512 .. 8192 that suffices; u is shifted likewise when it is read. The rows of a class are a
-//    list, and each kernel has one length of transform. In rows of LEAST_FUSED_LIMBS limbs or more,
+//    list, and each kernel has one length of transform. In rows of MIN_FUSED_LIMBS limbs or more,
 //    fused products divide by divisors of up to 1024 limbs (div/fused.cuh), and P is 2048 or more.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
 //    half the result's digits (newton.cuh).
@@ -12,7 +12,7 @@
 //    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
 // 5. Rows with short divisors, which lanes divide in less time if the batch has enough of them
-//    (div/short.cuh).
+//    (div/short_divisors.cuh).
 // Prepared divisors skip step 2: a prefix of the recorded reciprocal is one of half the length.
 //
 // Products are modulo 2^m + 1. The part of an operand above P digits is an imaginary part of point
@@ -27,7 +27,7 @@
 #include "div/fft/newton.cuh"
 #include "div/fft/seed.cuh"
 #include "div/fused.cuh"
-#include "div/short.cuh"
+#include "div/short_divisors.cuh"
 #include "transform/fft/product.cuh"
 
 namespace gpuint {

@@ -42,7 +42,7 @@ struct Newton {
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
   // The least class that has more digits.
-  static constexpr u32 LEAST_CLASS =
+  static constexpr u32 MIN_CLASS =
       Plan::FIRST + (2 * P < Plan::SMALLEST ? 0 : log2_of(2 * P / Plan::SMALLEST));
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
@@ -69,7 +69,7 @@ struct Newton {
   // The row that is refined, and the one after it. A warp may have fewer rows than it has room for;
   // it then repeats the last one without writing it.
   GPUINT_DEVICE static void choose(const Plan& plan, volatile u32* state) {
-    const u32 first = state[FIRST], total = plan.rows_from(LEAST_CLASS);
+    const u32 first = state[FIRST], total = plan.rows_from(MIN_CLASS);
     if (first >= total) {
       state[ROW] = NONE;
       return;
@@ -127,7 +127,8 @@ struct Newton {
       const fft::Last last =
           transform.forward(x, step == 0 ? inverse : divisor, step == 1 ? 1 : 0, step == 1, top);
       Complex* const spectrum =
-          reinterpret_cast<Complex*>(plan.o.scratch + u64(transform.anew(blockIdx.x)) * SCRATCH) +
+          reinterpret_cast<Complex*>(plan.o.scratch +
+                                     u64(transform.rematerialize(blockIdx.x)) * SCRATCH) +
           threadIdx.x / F::THREADS * P + transform.thread();
       if (step == 0) {
         F::store(spectrum, x);

@@ -64,8 +64,8 @@ struct NewtonInParts {
   GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + EXCHANGE); }
   // This thread's points of X's spectrum in part k, and of the product.
   GPUINT_DEVICE Complex* spectrum(u32 k) const {
-    return reinterpret_cast<Complex*>(plan.o.scratch +
-                                      u64(F{shared + EXCHANGE}.anew(blockIdx.x)) * SCRATCH) +
+    return reinterpret_cast<Complex*>(
+               plan.o.scratch + u64(F{shared + EXCHANGE}.rematerialize(blockIdx.x)) * SCRATCH) +
            k * P + thread();
   }
   GPUINT_DEVICE Complex* product(u32 k) const { return spectrum(PARTS + k); }

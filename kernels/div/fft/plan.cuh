@@ -16,7 +16,7 @@ namespace gpuint::fft_division {
 
 // Maximum limbs of a quotient that is divided limb by limb, without a reciprocal. So are the limbs
 // of a longer quotient above its blocks.
-constexpr u32 MOST_STEPS = 8;
+constexpr u32 MAX_STEPS = 8;
 
 // x << (32 limbs + bits), x of `count` limbs in global memory, limb by limb.
 struct Shifted {
@@ -43,12 +43,12 @@ struct RecordedReciprocal {
 // Classes of divisors that fused products divide by, in rows that have any; points of the smallest
 // class that transforms divide by, and of the largest one.
 template <class S>
-using FusedClassesOfRows = typename Conditional<(S::N < LEAST_FUSED_LIMBS), FusedClasses<>,
+using FusedClassesOfRows = typename Conditional<(S::N < MIN_FUSED_LIMBS), FusedClasses<>,
                                                 typename FusedClassesOf<S::N>::Type>::Type;
 template <class S>
-constexpr u32 SMALLEST_CLASS = S::N < LEAST_FUSED_LIMBS ? 512 : 2048;
+constexpr u32 SMALLEST_CLASS = S::N < MIN_FUSED_LIMBS ? 512 : 2048;
 template <class S>
-constexpr u32 LARGEST_CLASS = min_of(MOST_DIVISION_POINTS, S::N / 2);
+constexpr u32 LARGEST_CLASS = min_of(MAX_DIVISION_POINTS, S::N / 2);
 template <class S>
 constexpr u32 LISTS_OF =
     FusedClassesOfRows<S>::COUNT + log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS<S>) + 4;
@@ -69,9 +69,9 @@ struct Plan : RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>> {
   static constexpr u32 FIRST = Fused::COUNT;
   static constexpr u32 LIMBS = S::N, SMALLEST = SMALLEST_CLASS<S>, LARGEST = LARGEST_CLASS<S>;
   // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals; divisors of at most
-  // MOST_LIMBS limbs, which lanes divide if there are enough of them (div/short.cuh).
+  // MAX_LIMBS limbs, which lanes divide if there are enough of them (div/short_divisors.cuh).
   static constexpr u32 LONG = Base::LISTS - 3, DIRECT = LONG + 1, SHORT = LONG + 2;
-  static constexpr u32 PIECE = LARGEST / 2, MOST_PIECES = LIMBS / PIECE;
+  static constexpr u32 PIECE = LARGEST / 2, MAX_PIECES = LIMBS / PIECE;
   static_assert(LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0, "rows of two pieces or more");
   static constexpr u32 INVERSE = INVERSE_LIMBS<S, PREPARED>;
   using ShortPolicy =
@@ -82,8 +82,8 @@ struct Plan : RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>> {
   // The list of a row with a divisor of v bits and a dividend of u bits.
   GPUINT_DEVICE static u32 list_of(u32 v, u32 u) {
     u32 list = Fused::class_of(v);
-    if (list == FIRST && u <= v + 32 * MOST_STEPS) return DIRECT;
-    if (v <= 32 * ShortPolicy::MOST_LIMBS) return SHORT;
+    if (list == FIRST && u <= v + 32 * MAX_STEPS) return DIRECT;
+    if (v <= 32 * ShortPolicy::MAX_LIMBS) return SHORT;
     if (list != FIRST) return list;
     while (list < LONG && 32 * (SMALLEST << (list - FIRST)) < v) ++list;
     return list;
@@ -112,9 +112,9 @@ struct Plan : RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>> {
   GPUINT_DEVICE u32* remainder(u32 row) const { return output(1, row); }
 
   // Rows that need a reciprocal of a class or longer, those with the longest divisors first.
-  GPUINT_DEVICE u32 rows_from(u32 least_class) const {
+  GPUINT_DEVICE u32 rows_from(u32 min_class) const {
     u32 total = 0;
-    for (u32 c = least_class; c <= LONG; ++c) total += rows(c);
+    for (u32 c = min_class; c <= LONG; ++c) total += rows(c);
     return total;
   }
   GPUINT_DEVICE u32 row_from_top(u32 index) const {

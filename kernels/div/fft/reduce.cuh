@@ -91,7 +91,7 @@ struct Reduce {
         less = (less >> 32) + (old < static_cast<u32>(less));
       }
       sync();
-      out = static_cast<u32>(R::settle(thread, words, limb, static_cast<u32>(less)));
+      out = static_cast<u32>(R::resolve_carries(thread, words, limb, static_cast<u32>(less)));
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < LIMBS; ++i) rest(first + LIMBS * thread + i) = ~limb[i];
     }

@@ -24,10 +24,10 @@ struct Resolve {
   static constexpr u32 WIDTH = min_of(THREADS, 32);  // threads of a row in a warp
   static constexpr i64 BIAS = 1ll << 30;
   // Words of shared memory that a resolution uses.
-  static constexpr u32 MOST_WARPS = WARPS > 8 ? 16 : 8;
-  static constexpr u32 HANDED = 0, FLAGS = MOST_WARPS, MULTIPLE = 2 * MOST_WARPS;
+  static constexpr u32 MAX_WARPS = WARPS > 8 ? 16 : 8;
+  static constexpr u32 HANDED = 0, FLAGS = MAX_WARPS, MULTIPLE = 2 * MAX_WARPS;
   static constexpr u32 WORDS = MULTIPLE + 1;
-  static_assert(WARPS <= MOST_WARPS, "a word of each warp");
+  static_assert(WARPS <= MAX_WARPS, "a word of each warp");
 
   // Place of column j: pairs of columns, spread over the banks for threads that read 2 LIMBS in a
   // row.
@@ -54,7 +54,7 @@ struct Resolve {
     }
     GPUINT_ASSERT(sum >= -BIAS && sum < BIAS, "what a thread hands on fits the bias");
     if (WRAPPED && WARPS > 1 && thread == 0) words[MULTIPLE] = static_cast<u32>(k);
-    const i64 above = settle(thread, words, limb, static_cast<u32>(sum + BIAS)) - BIAS;
+    const i64 above = resolve_carries(thread, words, limb, static_cast<u32>(sum + BIAS)) - BIAS;
     if constexpr (!WRAPPED) return above;
     return above + (WARPS > 1 ? static_cast<i32>(words[MULTIPLE])
                               : static_cast<i32>(__shfl_sync(~0u, static_cast<u32>(k), 0, WIDTH)));
@@ -62,7 +62,7 @@ struct Resolve {
 
   // Adds the carry of the thread below to the limbs of a thread; returns the carry of the last
   // thread.
-  GPUINT_DEVICE static i64 settle(u32 thread, u32* words, u32 (&limb)[LIMBS], u32 handed) {
+  GPUINT_DEVICE static i64 resolve_carries(u32 thread, u32* words, u32 (&limb)[LIMBS], u32 handed) {
     const u32 lane = thread % WIDTH, warp = thread / 32;
     u32 below = __shfl_up_sync(~0u, handed, 1, WIDTH);
     if constexpr (WARPS > 1) {

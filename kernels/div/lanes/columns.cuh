@@ -3,7 +3,7 @@
 //
 // A lane multiplies a tile of columns at a time, from the top, so that sums overwrite limbs which
 // no tile needs any more. The carry of a tile, two limbs, below 9 B together, is added to the tile
-// above, or passed to the lane above. Carries beyond these are rare, and settled by votes.
+// above, or passed to the lane above. Carries beyond these are rare, and resolved by votes.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
@@ -18,7 +18,7 @@ namespace gpuint {
 // Adds the carries between lanes to x, where `carry` is this lane's own; returns the carry out of
 // the team. For all lanes of the warp.
 template <u32 K>
-GPUINT_DEVICE bool settle(const Team& team, u32 (&x)[K], bool carry) {
+GPUINT_DEVICE bool resolve_carries(const Team& team, u32 (&x)[K], bool carry) {
   u32 all = ~0u;
   GPUINT_UNROLL(K)
   for (u32 i = 0; i < K; ++i) all &= x[i];
@@ -39,7 +39,7 @@ constexpr u32 TILES = max_of(1, K / TILE);
 // Adds the columns of tiles I and above, for add_columns. `shared`: the 8 limbs of V below it.
 template <u32 K, u32 TILE, u32 I>
 GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
-                             const u32 (&q)[9], u32 (&spill)[2], u32 (&beyond)[TILES<K, TILE>],
+                             const u32 (&q)[9], u32 (&carry_out)[2], u32 (&beyond)[TILES<K, TILE>],
                              u32 (&shared)[SHORT_BLOCK]) {
   constexpr bool LAST = I + 1 == TILES<K, TILE>;
   constexpr u32 C = I * TILE, R = LAST ? K - C : TILE;
@@ -49,7 +49,7 @@ GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u
     load_word(v + C + R + WORD, limbs + R + WORD);
   } else {
     u32 above[SHORT_BLOCK];
-    add_tiles<K, TILE, I + 1>(r, low, v, q, spill, beyond, above);
+    add_tiles<K, TILE, I + 1>(r, low, v, q, carry_out, beyond, above);
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[R + i] = above[i];
   }
@@ -78,7 +78,7 @@ GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u
   GPUINT_UNROLL(R)
   for (u32 i = 1; i < R; ++i) r[C + i] = tile.even[i];
   if constexpr (LAST) {
-    spill[0] = tile.even[R], spill[1] = tile.odd[R + 1];
+    carry_out[0] = tile.even[R], carry_out[1] = tile.odd[R + 1];
   } else {
     ptx::add_cc(r[C + R], tile.even[R]);
     ptx::addc_cc(r[C + R + 1], tile.odd[R + 1]);
@@ -88,20 +88,21 @@ GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u
 }
 
 // Shifts r up by 8 limbs, to `low` below, and adds the lane's columns of Q V. `v`: the limbs of V
-// from 8 below the lane's own. `spill` is the carry to the lane above, and beyond[i] that of the
-// addition to tile i > 0.
+// from 8 below the lane's own. `carry_out` is the carry to the lane above, and beyond[i] that of
+// the addition to tile i > 0.
 template <u32 K, u32 TILE>
 GPUINT_DEVICE void add_columns(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
-                               const u32 (&q)[9], u32 (&spill)[2], u32 (&beyond)[TILES<K, TILE>]) {
+                               const u32 (&q)[9], u32 (&carry_out)[2],
+                               u32 (&beyond)[TILES<K, TILE>]) {
   u32 below[SHORT_BLOCK];
-  add_tiles<K, TILE, 0>(r, low, v, q, spill, beyond, below);
+  add_tiles<K, TILE, 0>(r, low, v, q, carry_out, beyond, below);
 }
 
 // Adds the carry of the lane below to r; returns true if this or any tile's addition carries.
 template <u32 K, u32 TILES>
-GPUINT_DEVICE bool add_spill(u32 (&r)[K], const u32 (&spill)[2], u32 (&beyond)[TILES]) {
-  ptx::add_cc(r[0], spill[0]);
-  ptx::addc_cc(r[1], spill[1]);
+GPUINT_DEVICE bool add_carry_out(u32 (&r)[K], const u32 (&carry_out)[2], u32 (&beyond)[TILES]) {
+  ptx::add_cc(r[0], carry_out[0]);
+  ptx::addc_cc(r[1], carry_out[1]);
   beyond[0] = 0;
   ptx::addc(beyond[0], 0);
   u32 any = beyond[0];

@@ -35,7 +35,7 @@
 #include "div/lanes/estimate.cuh"
 #include "div/lanes/layout.cuh"
 #include "div/lanes/short_block.cuh"
-#include "div/rows.cuh"
+#include "div/stores.cuh"
 #include "div/sorted.cuh"
 #include "tuning/division.cuh"
 
@@ -44,7 +44,7 @@ namespace gpuint {
 // The rows that lanes divide: all rows of the operands. The lengths of their divisors are searched.
 template <class S, class Divisors>
 struct EveryRow {
-  static constexpr u32 MOST_WORDS = S::WORDS;  // of a divisor
+  static constexpr u32 MAX_WORDS = S::WORDS;  // of a divisor
   static constexpr bool HAS_LENGTHS = false;
   GPUINT_DEVICE static u64 count(const Operands& o) { return o.rows; }
   GPUINT_DEVICE static u64 row(const Operands&, u64 index) { return index; }
@@ -67,17 +67,17 @@ struct LaneDivision {
   static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
   static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16,
                 "the window of an estimate is one lane's");
-  static constexpr u32 MOST_WORDS = Source::MOST_WORDS;
-  static_assert(32 * K >= (MOST_WORDS + 1) * WORD, "a warp holds the longest divisor");
+  static constexpr u32 MAX_WORDS = Source::MAX_WORDS;
+  static_assert(32 * K >= (MAX_WORDS + 1) * WORD, "a warp holds the longest divisor");
 
   static constexpr u32 THREADS = Policy::THREADS;
   static constexpr u32 BATCH = Policy::SORTED_ROWS;
   static constexpr u32 PERSISTENT = Policy::EQUAL_SHARES ? 1 : 0;
-  static constexpr u32 ROWS = Policy::EQUAL_SHARES ? Policy::LEAST_SHARE : BATCH;
+  static constexpr u32 ROWS = Policy::EQUAL_SHARES ? Policy::MIN_SHARE : BATCH;
   // Sort key of a row: words that its divisor takes. If rows are few blocks, twice that, minus 1 if
   // the top bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
-  static constexpr u32 KEYS = KEYS_OF_WORD * (MOST_WORDS + 1) + 1;
+  static constexpr u32 KEYS = KEYS_OF_WORD * (MAX_WORDS + 1) + 1;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
   // Lanes that search the top of a divisor together, and rows that they search at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
@@ -146,10 +146,10 @@ struct LaneDivision {
   // The key of a divisor whose top word is number `index`; 0 for a word of zeros. The key of a
   // lower word is at most that of the top word.
   GPUINT_DEVICE static u32 key_of(const u32 (&word)[WORD], u32 index) {
-    constexpr u32 LEAST_FULL_LIMB = 0u - 256;
+    constexpr u32 MIN_FULL_LIMB = 0u - 256;
     const u32 top = word[WORD - 1];
     if ((word[0] | word[1] | word[2] | top) == 0) return 0;
-    return KEYS_OF_WORD * (index + (top >= LEAST_FULL_LIMB ? 2 : 1)) -
+    return KEYS_OF_WORD * (index + (top >= MIN_FULL_LIMB ? 2 : 1)) -
            (KEYS_OF_WORD > 1 ? top >> 31 : 0);
   }
 
@@ -256,7 +256,7 @@ struct LaneDivision {
   // Words of zeros above remainders are stored by all lanes of a warp, one row after another, if
   // there are many, and else by the lanes of each row, of which each store reaches another line.
   GPUINT_DEVICE static bool clears_together(u32 longest) {
-    return S::WORDS > LEAST_CLEARED_WORDS && longest <= S::WORDS - LEAST_CLEARED_WORDS;
+    return S::WORDS > MIN_CLEARED_WORDS && longest <= S::WORDS - MIN_CLEARED_WORDS;
   }
   // Clears the words of a row from `word` on by the lanes of its team.
   GPUINT_DEVICE static void clear_from(const Team& team, u32* row, u32 word) {
@@ -363,7 +363,7 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) x[i] = r[i];
       const u32 carry = add_limbs(x, record + Lane::NEGATIVE + SHORT_BLOCK, true);
-      const bool less = !settle(team, x, carry != 0);
+      const bool less = !resolve_carries(team, x, carry != 0);
       if (!active) return false;
       if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
       if (!Policy::WARP_CORRECTS && !less && team.rank == 0)
@@ -418,18 +418,19 @@ struct LaneDivision {
       }
       // Prevents the compiler from keeping the divisor's limbs in registers, which are scarce.
       __syncwarp();
-      u32 spill[2], beyond[TILES<K, TILE>];
-      add_columns<K, TILE>(r, low, record + Lane::NEGATIVE, q, spill, beyond);
-      spill[0] = __shfl_up_sync(~0u, spill[0], 1), spill[1] = __shfl_up_sync(~0u, spill[1], 1);
-      if (lowest) spill[0] = spill[1] = 0;
-      const bool is_left = add_spill(r, spill, beyond);
+      u32 carry_out[2], beyond[TILES<K, TILE>];
+      add_columns<K, TILE>(r, low, record + Lane::NEGATIVE, q, carry_out, beyond);
+      carry_out[0] = __shfl_up_sync(~0u, carry_out[0], 1),
+      carry_out[1] = __shfl_up_sync(~0u, carry_out[1], 1);
+      if (lowest) carry_out[0] = carry_out[1] = 0;
+      const bool is_left = add_carry_out(r, carry_out, beyond);
       const bool carry = q[8] != 0;  // of the quotient: of a rare remainder
       if (carry && active && lowest) GPUINT_RARE(LaneQuotientCarry);
       if (is_left) GPUINT_RARE(LaneCarry);
       if (__any_sync(~0u, is_left || (carry && active))) {
-        settle(team_of(record), r, add_carries<TILE>(r, beyond));
+        resolve_carries(team_of(record), r, add_carries<TILE>(r, beyond));
         // - V B^8
-        settle(team_of(record), r, add_limbs(r, record + Lane::NEGATIVE, carry) != 0);
+        resolve_carries(team_of(record), r, add_limbs(r, record + Lane::NEGATIVE, carry) != 0);
         const u32 above = SHORT_BLOCK * (block + 1);
         if constexpr (Policy::WARP_CORRECTS) {
           const Group<32> warp(nullptr);

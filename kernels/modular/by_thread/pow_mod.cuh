@@ -1,4 +1,4 @@
-// PowMod and PowProductMod with a thread to a row, in digits of any kind: a^e mod v for every a, e
+// PowMod and PowProductMod with one thread per row, in digits of any kind: a^e mod v for every a, e
 // < 2^BITS, and products of such powers. 0^0 is 1, and everything mod 1 is 0.
 //
 // Rows with odd v go by Montgomery's products, the others by Barrett's reduction. A warp that has
@@ -42,11 +42,11 @@ struct PowerRow {
     return (u64(turn) * gridDim.x + blockIdx.x) * THREADS;
   }
   GPUINT_DEVICE bool is_there() const {
-    return first_of_block(ptx::recomputed(turn)) + ptx::thread() < o.rows;
+    return first_of_block(ptx::rematerialize(turn)) + ptx::thread() < o.rows;
   }
   // Threads without a row repeat the last one.
   GPUINT_DEVICE u64 index() const {
-    const u64 row = first_of_block(ptx::recomputed(turn)) + ptx::thread();
+    const u64 row = first_of_block(ptx::rematerialize(turn)) + ptx::thread();
     return row < o.rows ? row : o.rows - 1;
   }
   GPUINT_DEVICE Prepared<S> record() const { return Prepared<S>(o, index()); }

@@ -99,7 +99,7 @@ struct Barrett : Lengths<S> {
   static constexpr u32 MORE = RESIDUE + SLOT * sizeof(u32);
   static constexpr u32 SCRATCH = MORE + MORE_SCRATCH;
 
-  // State of the block, which all threads read: registers have no room for it beside 16 points. One
+  // Block-uniform state, in shared memory because 16 points fill the registers. One
   // thread writes a field between two barriers, but for the maxima `bit_length` and
   // `largest_digit`. Tops are coefficients of t^n (digits, above).
   struct State {
@@ -157,13 +157,13 @@ struct Barrett : Lengths<S> {
 
   // A place in this block's device memory.
   GPUINT_DEVICE unsigned char* scratch(u32 at) const {
-    return o.scratch + u64(F{shared + POINTS}.anew(blockIdx.x)) * SCRATCH + at;
+    return o.scratch + u64(F{shared + POINTS}.rematerialize(blockIdx.x)) * SCRATCH + at;
   }
   GPUINT_DEVICE u32* number(u32 at) const { return reinterpret_cast<u32*>(scratch(at)); }
 
-  // Rows dealt to blocks. begin() sets the operands of a row and returns false if nothing remains
-  // to be done for it, next() sets those of the next product and its first step, and end() writes
-  // the row. The first INPUTS operands are prefetched.
+  // Rows assigned to blocks. begin() sets the operands of a row and returns false if nothing
+  // remains to be done for it, next() sets those of the next product and its first step, and end()
+  // writes the row. The first INPUTS operands are prefetched.
   template <u32 INPUTS, class Begin, class Next, class End>
   GPUINT_DEVICE void each_row(Begin begin, Next next, End end) const {
     if (threadIdx.x == 0) state().row = blockIdx.x, state().has_spectra = 0;
@@ -315,7 +315,7 @@ struct Barrett : Lengths<S> {
       for (u32 i = 0; i < 16; i += WORD) load_word(buffer + limb_at(16 * own + i), limb + i);
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < 16; ++i) limb[i] = add_carry<u32>(limb[i], addend, handed);
-      carry = static_cast<u32>(R::settle(own, words(), limb, handed));
+      carry = static_cast<u32>(R::resolve_carries(own, words(), limb, handed));
       write(from + 16 * own, limb, carry);
     }
     return carry;

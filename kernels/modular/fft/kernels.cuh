@@ -1,7 +1,7 @@
 // MulMod, SquareMod, PowMod and DivRemBy by Fourier transforms, for powers of two from 2^15 to 2^18
 // bits.
 //
-// Products and squares are phases (products.cuh), powers and divisions a block to a row
+// Products and squares are phases (products.cuh), powers and divisions one block per row
 // (barrett.cuh).
 //
 // Powers are computed modulo V by windows (modular/pow_mod.cuh). The last residue is shifted and

@@ -2,7 +2,7 @@
 // reciprocal of a record.
 //
 // Let R = 2^m, m = BITS, V = v 2^s in [R / 2, R), and Y = R^2 / (2 V) - e the top m bits of the
-// recorded reciprocal, 0 < e < 1 + 2^-60. Let l = s if s <= MOST_LATE, else 0, and w = 2^(l + 1) v.
+// recorded reciprocal, 0 < e < 1 + 2^-60. Let l = s if s <= MAX_LATE, else 0, and w = 2^(l + 1) v.
 // For T < R^2 / 2^(s - l):
 //     H = floor(T 2^(s - l) / R),   Q = floor(H Y / R),   r = T - Q w.
 // THEOREM. H, Q < R, w < 2 R, and 0 <= r < (3 + 2^-60) w.
@@ -11,16 +11,16 @@
 // e)
 // + H e) / R, which is positive and less than 1 + 1 + 2^-60, as Y + e = R^2 / (2 V) <= R. The floor
 // takes less than 1. So Q < R, and T / w - Q is at least 0 and less than 3 + 2^-60. w is 2 V if l =
-// s, and at most V / 2^MOST_LATE otherwise. QED.
+// s, and at most V / 2^MAX_LATE otherwise. QED.
 //
-// So r < 7 R, and r / v < 6.01 2^MOST_LATE is less than 10^6: one ratio of doubles gives the
+// So r < 7 R, and r / v < 6.01 2^MAX_LATE is less than 10^6: one ratio of doubles gives the
 // quotient (div/fft/reduce.cuh).
 //
 // Phases. T = a b and H Y are products of rows (transform/fft/product.cuh), of which the second
 // writes the high half, Q. The last phase computes r and reduces it below v. For moduli nearly as
-// long as a row, s <= MOST_LATE, H is the high half of T.
+// long as a row, s <= MAX_LATE, H is the high half of T.
 //
-// Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; if s <= MOST_LATE, any T is
+// Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; if s <= MAX_LATE, any T is
 // short enough. The first phase marks the other rows. There, b mod v, the same reduction of T = b <
 // R, replaces b. If no row is marked, its phases end at once.
 //
@@ -50,12 +50,12 @@
 
 namespace gpuint::fft_modular {
 
-constexpr u32 MOST_LATE = 16;
+constexpr u32 MAX_LATE = 16;
 
 // l of a row.
-template <class S, u32 MOST>
+template <class S, u32 MAX_SHIFT>
 GPUINT_DEVICE u32 late_bits(const Operands& o, u64 row) {
-  return gpuint::late_bits<MOST>(S::BITS - Prepared<S>(o, row).bits());
+  return gpuint::late_bits<MAX_SHIFT>(S::BITS - Prepared<S>(o, row).bits());
 }
 
 // The workspace: T, a word for limbs of Q below its lowest, and Q of each row, then a word of each
@@ -71,7 +71,7 @@ struct Workspace {
   // of 2^15 bits are 16 TiB.)
   GPUINT_DEVICE static u32* dividend(const Operands& o, u64 row) {
     return reinterpret_cast<u32*>(o.workspace) +
-           u64(ptx::recomputed(static_cast<u32>(row))) * ROW_LIMBS;
+           u64(ptx::rematerialize(static_cast<u32>(row))) * ROW_LIMBS;
   }
   GPUINT_DEVICE static u32* quotient(const Operands& o, u64 row) {
     return dividend(o, row) + QUOTIENT;
@@ -85,8 +85,8 @@ struct Workspace {
 };
 
 // First phase: marks the rows whose factors are both longer than v, while v is shorter than a row
-// by more than MOST bits, and counts them. A warp reads a row.
-template <class S, u32 FACTORS, u32 MOST>
+// by more than MAX_SHIFT bits, and counts them. A warp reads a row.
+template <class S, u32 FACTORS, u32 MAX_SHIFT>
 struct FindLongFactors {
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 3, PERSISTENT = 0, ROW_BYTES = Workspace<S>::ROW_BYTES;
@@ -95,7 +95,7 @@ struct FindLongFactors {
     for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
          row += u64(gridDim.x) * ROWS) {
       const u32 bits = Prepared<S>(o, row).bits();
-      bool are_long = bits + MOST < S::BITS;
+      bool are_long = bits + MAX_SHIFT < S::BITS;
       for (u32 i = 0; i < FACTORS; ++i)
         are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
       if (threadIdx.x % 32 != 0) continue;
@@ -138,7 +138,7 @@ struct FactorRows {
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
     return i == FACTORS - 1 && *Workspace<S>::has_long_factors(o, row) != 0
                ? Workspace<S>::quotient(o, row)
-               : input_row<S>(o, i, ptx::recomputed(static_cast<u32>(row)));
+               : input_row<S>(o, i, ptx::rematerialize(static_cast<u32>(row)));
   }
   GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
     return Workspace<S>::dividend(o, row) + half * S::N;
@@ -176,8 +176,8 @@ struct ShiftedDown {
   }
 };
 
-// Rows of Q = floor(H Y / R), for l <= MOST.
-template <class S, class Dividend, u32 MOST>
+// Rows of Q = floor(H Y / R), for l <= MAX_SHIFT.
+template <class S, class Dividend, u32 MAX_SHIFT>
 struct QuotientRows {
   static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
   static constexpr bool IS_FIRST_SHIFTED = true;
@@ -187,7 +187,7 @@ struct QuotientRows {
   }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
     return i == 0 ? Dividend::at(o, row) + (Dividend::limbs(o) - S::N)
-                  : Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).y_end() - S::N;
+                  : Prepared<S>(o, ptx::rematerialize(static_cast<u32>(row))).y_end() - S::N;
   }
   // H = T >> (BITS - s + l).
   GPUINT_DEVICE static ShiftedDown first_limbs(const Operands& o, u64 row) {
@@ -203,8 +203,8 @@ struct QuotientRows {
 
  private:
   GPUINT_DEVICE static u32 distance(const Operands& o, u64 row) {
-    const u32 bits = Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).bits();
-    return bits + gpuint::late_bits<MOST>(S::BITS - bits);
+    const u32 bits = Prepared<S>(o, ptx::rematerialize(static_cast<u32>(row))).bits();
+    return bits + gpuint::late_bits<MAX_SHIFT>(S::BITS - bits);
   }
 };
 
@@ -275,7 +275,7 @@ struct Remainder : Lengths<S> {
   }
 
   GPUINT_DEVICE const u32* modulus(u32 row) const {
-    return Prepared<S>(o, ptx::recomputed(row)).v();
+    return Prepared<S>(o, ptx::rematerialize(row)).v();
   }
 
   // Blocks that keep points in device memory are as many as run at a time, and some are slower than
@@ -382,7 +382,7 @@ struct Remainder : Lengths<S> {
 
   // l, read again for each part: registers have no room for it beside 16 points.
   GPUINT_DEVICE u32 late_bits(u32 row) const {
-    return fft_modular::late_bits<S, MOST_LATE>(o, F{shared + POINTS}.anew(row));
+    return fft_modular::late_bits<S, MAX_LATE>(o, F{shared + POINTS}.rematerialize(row));
   }
 
   // Q w / 2 in part k.
@@ -460,7 +460,7 @@ struct Remainder : Lengths<S> {
         own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
         [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
     GPUINT_ASSERT(times <= 6u << late_bits(row), "the remainder is below (3 + 2^-60) w");
-    u32* const to = Dividend::result(o, ptx::recomputed(row));
+    u32* const to = Dividend::result(o, ptx::rematerialize(row));
     for (u32 l = own; l < LIMBS; l += THREADS)
       to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
     F::sync();
@@ -468,12 +468,12 @@ struct Remainder : Lengths<S> {
 
   // r and v are shifted up by whole limbs, so that v has a top limb.
   GPUINT_DEVICE u32 limbs_shifted(u32 row) const {
-    return (S::BITS - Prepared<S>(o, ptx::recomputed(row)).bits()) / 32;
+    return (S::BITS - Prepared<S>(o, ptx::rematerialize(row)).bits()) / 32;
   }
 
   // P limbs of r; returns the part above.
   GPUINT_DEVICE i64 subtract_columns(u32 row, u32 pair, i64 carry) const {
-    const u32* const t = Dividend::at(o, ptx::recomputed(row));
+    const u32* const t = Dividend::at(o, ptx::rematerialize(row));
     const u32 own = thread(), first = pair * P + 16 * own;
     const bool is_product = Dividend::is_product(o);
     u32 limb[16], word[WORD], less[WORD] = {};
@@ -508,14 +508,14 @@ struct Remainder : Lengths<S> {
 
 // Phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
 // rows, T, and T mod v. The two reductions are the same code.
-template <class S, u32 FACTORS, u32 MOST, class Product, class Quotient, class Remainder>
-struct PhasesOfProduct : Sequence<FindLongFactors<S, FACTORS, MOST>, OfLongFactors<Quotient>,
+template <class S, u32 FACTORS, u32 MAX_SHIFT, class Product, class Quotient, class Remainder>
+struct PhasesOfProduct : Sequence<FindLongFactors<S, FACTORS, MAX_SHIFT>, OfLongFactors<Quotient>,
                                   OfLongFactors<Remainder>, Product, Quotient, Remainder> {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const u32 phase = static_cast<u32>(o.phase);
     constexpr u32 PRODUCT_PHASE = Dividend<S, FACTORS>::PRODUCT_PHASE;
     if (phase == 0)
-      FindLongFactors<S, FACTORS, MOST>::run(o, shared);
+      FindLongFactors<S, FACTORS, MAX_SHIFT>::run(o, shared);
     else if (phase == PRODUCT_PHASE)
       Product::run(o, shared);
     else if (phase < PRODUCT_PHASE && *Workspace<S>::long_factors(o) == 0)
@@ -529,9 +529,9 @@ struct PhasesOfProduct : Sequence<FindLongFactors<S, FACTORS, MOST>, OfLongFacto
 
 template <class S, u32 FACTORS, class Dividend = fft_modular::Dividend<S, FACTORS>>
 struct ProductPhases
-    : PhasesOfProduct<S, FACTORS, MOST_LATE,
+    : PhasesOfProduct<S, FACTORS, MAX_LATE,
                       FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
-                      FftProduct<S, Extent::Wide, 2, QuotientRows<S, Dividend, MOST_LATE>>,
+                      FftProduct<S, Extent::Wide, 2, QuotientRows<S, Dividend, MAX_LATE>>,
                       Remainder<S, Dividend>> {};
 
 }  // namespace gpuint::fft_modular

@@ -40,7 +40,7 @@ struct Barrett {
   static constexpr u32 SQUARE_SLACK = (SPARE - 4) / 2;
 
   static_assert(S::LIMB_BITS == 32, "rows of 32-bit limbs");
-  static_assert(SPARE >= LEAST_SPARE_BITS && TOP > BITS, "z is not negative");
+  static_assert(SPARE >= MIN_SPARE_BITS && TOP > BITS, "z is not negative");
   static_assert(SQUARE_SLACK >= 1, "lazy residues are factors");
   static_assert((2 * D + 1) * 100 < 1u << min_of(FRACTION, 31), "what S drops");
   static_assert(u64(4 * D) << DIGIT_BITS <= 1ull << 60, "columns have room for carries");
@@ -60,7 +60,7 @@ struct Barrett {
   template <class GetLimb>
   GPUINT_DEVICE static void shifted(GetLimb limb, u32 distance, double (&x)[D]) {
     // Addresses of limbs are not kept for the next use.
-    const u32 at = ptx::recomputed(distance);
+    const u32 at = ptx::rematerialize(distance);
     to_digits<0>([&](u32 i) { return shifted_up(limb, S::N, at, i); }, x);
   }
 
@@ -90,7 +90,7 @@ struct Barrett {
     shifted(limb, zeros, u);
     GPUINT_UNROLL()
     for (u32 j = 0; j < D; ++j) low[j] = to_integer(u[j]);
-    const u32 at = ptx::recomputed(zeros);
+    const u32 at = ptx::rematerialize(zeros);
     to_digits<LENGTH>([&](u32 i) { return shifted_up(limb, S::N, at, i); }, u);
   }
 

@@ -30,10 +30,10 @@ constexpr u64 HIGH = 0x467ull << DIGIT_BITS;  // exponent of a double in [2^104,
 constexpr u64 LOW = 0x433ull << DIGIT_BITS;   // exponent of a double in [2^52, 2^53)
 
 // Spare bits that the bounds of barrett.cuh and montgomery.cuh require.
-constexpr u32 LEAST_SPARE_BITS = 6;
+constexpr u32 MIN_SPARE_BITS = 6;
 
 __host__ __device__ constexpr u32 digits_of(u32 bits) {
-  return 2 * ceil_div(bits + LEAST_SPARE_BITS, 2 * DIGIT_BITS);
+  return 2 * ceil_div(bits + MIN_SPARE_BITS, 2 * DIGIT_BITS);
 }
 
 GPUINT_DEVICE u64 pattern(double x) { return static_cast<u64>(__double_as_longlong(x)); }
@@ -151,13 +151,13 @@ GPUINT_DEVICE u64 shifted_down(const Place& x, u32 distance, u32 j) {
 // they would cost a register each.)
 template <u32 D>
 GPUINT_DEVICE void shift_down(const Place& from, u32 distance, u64 (&x)[D]) {
-  const u32 by = ptx::recomputed(distance);
+  const u32 by = ptx::rematerialize(distance);
   GPUINT_UNROLL()
   for (u32 j = 0; j < D; ++j) x[j] = shifted_down<D>(from, by, j);
 }
 template <u32 D>
 GPUINT_DEVICE void shift_down(const Place& from, u32 distance, double (&x)[D]) {
-  const u32 by = ptx::recomputed(distance);
+  const u32 by = ptx::rematerialize(distance);
   GPUINT_UNROLL()
   for (u32 j = 0; j < D; ++j) x[j] = to_digit(shifted_down<D>(from, by, j));
 }

@@ -50,7 +50,7 @@ GPUINT_DEVICE u32 shifted_down(const Place& x, u32 distance, u32 i) {
 // x >> distance.
 template <u32 N>
 GPUINT_DEVICE void shift_down(const Place& from, u32 distance, u32 (&x)[N]) {
-  const u32 by = ptx::recomputed(distance);
+  const u32 by = ptx::rematerialize(distance);
   GPUINT_UNROLL()
   for (u32 j = 0; j < N; ++j) x[j] = shifted_down<N>(from, by, j);
 }

@@ -92,7 +92,7 @@ struct Product : ThreadRows {
  private:
   // Limbs of x << zeros from limb `first` on.
   GPUINT_DEVICE static void load_shifted(const Place& x, u32 zeros, u32 first, u32 (&to)[N]) {
-    const u32 distance = ptx::recomputed(zeros);
+    const u32 distance = ptx::rematerialize(zeros);
     GPUINT_UNROLL()
     for (u32 j = 0; j < N; ++j) to[j] = shifted_up(x, N, distance, first + j);
   }

@@ -70,7 +70,7 @@ struct Row : by_thread::PowerRow<S, u32, POWER_LIMBS<S::N>, 0, MANY> {
       const u32* const x = base(e == 0 ? 0 : e - 1);
       const auto limb = [&](u32 i) { return e == 0 ? u32(i == 0) : __ldg(x + i); };
       u32 high[N], residue[N];
-      const u32 distance = ptx::recomputed(zeros);
+      const u32 distance = ptx::rematerialize(zeros);
       GPUINT_UNROLL()
       for (u32 j = 0; j < N; ++j) high[j] = shifted_up(limb, N, distance, N + j);
       GPUINT_UNROLL(1)
@@ -119,9 +119,8 @@ struct OddPower {
     u32 n[N];
     u32 above;
     if (is_square) {
-      above = Montgomery<N>::square_wide(x, place, n, montgomery.inverse, [&](u32(&to)[N]) {
-        load_limbs(montgomery.modulus, to);
-      });
+      above = Montgomery<N>::square_wide(x, place, n, montgomery.inverse,
+                                         [&](u32(&to)[N]) { load_limbs(montgomery.modulus, to); });
     } else {
       visit_limbs<N>(power, [&](u32 i, u32 limb) { place[i] = limb; });
       load_limbs(montgomery.modulus, n);

@@ -1,5 +1,5 @@
 // MulMod, SquareMod, PowMod and products of residues by the tensor cores at whole tiles of 1024
-// bits: a warp to a row, residues in registers from product to product (fused/barrett.cuh,
+// bits: one warp per row, residues in registers from product to product (fused/barrett.cuh,
 // montgomery.cuh).
 // Products modulo v of longer rows, and their powers, are taken in phases (phases.cuh, powers.cuh).
 //
@@ -47,7 +47,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       const FullDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
-      mod.late = late_bits<MOST_LATE>(divisor.shift);
+      mod.late = late_bits<MAX_LATE>(divisor.shift);
       mod.shift = divisor.shift - mod.late;
       // All reads begin before any is waited for.
       Limbs x, y, v, reciprocal;

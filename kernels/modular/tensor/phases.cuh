@@ -3,7 +3,7 @@
 //
 // Let R = 2^m, m = BITS, n = m / 8 bytes, V = v 2^s in [R / 2, R), and R^2 / (2 V) = Y + e, where Y
 // has the top m bits of the recorded reciprocal, and the limb below is the top limb of e, 0 < e < 1
-// + 2^-60. Let l = s if s <= MOST_LATE, else 0. For T < R^2 / 2^(s - l) let
+// + 2^-60. Let l = s if s <= MAX_LATE, else 0. For T < R^2 / 2^(s - l) let
 //     T 2^(s - l) / R = H + f,   H an integer, 0 <= f < 1.
 // In units of 2^-32, S is H Y / R without the columns of bytes below a unit, plus the products of
 // the top limbs of f and Y, and of H and e, without what is below a unit. Then
@@ -18,7 +18,7 @@
 // 0, has its top bit clear.
 //
 // Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; for moduli nearly as long as a
-// row, s <= MOST_LATE, any T does. The first phase marks the other rows. There, b mod v, the same
+// row, s <= MAX_LATE, any T does. The first phase marks the other rows. There, b mod v, the same
 // reduction of T = b < R, replaces b.
 //
 // Phases. T = a b is a wide product. Tensor cores compute the high tiles of H Y, and dot products
@@ -52,23 +52,23 @@ struct Quotients {
   u32 bits;
 
   GPUINT_DEVICE Quotients(const Operands& o, u64 row)
-      : s(Workspace<S>::quotient(o, row)), bits(fft_modular::late_bits<S, MOST_LATE>(o, row) + 1) {}
+      : s(Workspace<S>::quotient(o, row)), bits(fft_modular::late_bits<S, MAX_LATE>(o, row) + 1) {}
   GPUINT_DEVICE u32 operator[](u32 k) const { return __funnelshift_l(*(s + k - 1), s[k], bits); }
   GPUINT_DEVICE bool is_in_doubt() const {
     constexpr u32 ERROR = 255 * 4 * S::N + 8;
-    static_assert(ERROR <= 1u << (30 - 1 - MOST_LATE), "a remainder in doubt is near v");
+    static_assert(ERROR <= 1u << (30 - 1 - MAX_LATE), "a remainder in doubt is near v");
     return *(s - 1) << bits >= 0u - (ERROR << bits);
   }
 };
 
 // Limb ~0 of H is the top limb of f.
 template <class S, class Dividend>
-struct Quotient : Product<S, Extent::Wide, 2, QuotientRows<S, Dividend, MOST_LATE>> {
-  using Rows = QuotientRows<S, Dividend, MOST_LATE>;
+struct Quotient : Product<S, Extent::Wide, 2, QuotientRows<S, Dividend, MAX_LATE>> {
+  using Rows = QuotientRows<S, Dividend, MAX_LATE>;
   using Base = Product<S, Extent::Wide, 2, Rows>;
   using Base::LIMBS, Base::NT;
   using typename Base::Engine, typename Base::Forms, typename Base::G, typename Base::Handover;
-  static_assert(Base::WARPS == 1, "a warp to a row");
+  static_assert(Base::WARPS == 1, "one warp per row");
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     Base::each_row(
@@ -144,7 +144,7 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, Dividend>> {
   using Base = Product<S, Extent::Low, 2, Rows>;
   using Base::LIMBS, Base::NT;
   using typename Base::Engine, typename Base::Forms, typename Base::G, typename Base::Handover;
-  static_assert(Base::WARPS == 1, "a warp to a row");
+  static_assert(Base::WARPS == 1, "one warp per row");
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     Base::each_row(o, shared,
@@ -160,7 +160,7 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, Dividend>> {
                        resolve_tiles<LimbsInOrder>(sums, group.lane, carry, limbs);
                        // Computed here: registers have no room for an address beside the sums.
                        const u32 at = i * Base::GROUP_LIMBS + ptx::thread() % 32;
-                       const u64 same_row = u64(ptx::recomputed(static_cast<u32>(row)));
+                       const u64 same_row = u64(ptx::rematerialize(static_cast<u32>(row)));
                        const u32* const t = Dividend::at(o, same_row) + at;
                        u32* const to = Rows::half(o, same_row, 0) + at;
                        GPUINT_UNROLL(16)
@@ -198,7 +198,7 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, Dividend>> {
 };
 
 template <class S, u32 FACTORS, class Dividend = fft_modular::Dividend<S, FACTORS>>
-struct ProductPhases : PhasesOfProduct<S, FACTORS, MOST_LATE,
+struct ProductPhases : PhasesOfProduct<S, FACTORS, MAX_LATE,
                                        Product<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
                                        Quotient<S, Dividend>, Remainder<S, Dividend>> {};
 

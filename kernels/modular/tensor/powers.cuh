@@ -76,7 +76,7 @@ struct PowerWorkspace : Workspace<S> {
   }
 };
 
-// A warp to a row.
+// One warp per row.
 template <class S>
 struct PowerRows {
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;

@@ -177,18 +177,18 @@ struct ToeplitzRange {
   }
 };
 
-// The products of a division, NT tiles at a time. Products with fewer columns than LEAST are
+// The products of a division, NT tiles at a time. Products with fewer columns than MIN_COLUMNS are
 // classical, and up to four times as many if an operand has fewer limbs: they do not have tiles for
 // all warps of a block.
-template <u32 NT, u32 LEAST, bool PADDED_>
+template <u32 NT, u32 MIN_COLUMNS, bool PADDED_>
 struct TensorColumns {
   static constexpr bool PADDED = PADDED_;
-  static constexpr u32 MOST_CLASSICAL = 4 * LEAST;
+  static constexpr u32 MAX_CLASSICAL = 4 * MIN_COLUMNS;
 
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     const u32 tiles = 2 * ceil_div(width, TILE_LIMBS);
-    return LEAST == 0 ? tiles
-                      : max_of(gpuint::overflow_limbs(min_of(width, MOST_CLASSICAL)), tiles);
+    return MIN_COLUMNS == 0 ? tiles
+                            : max_of(gpuint::overflow_limbs(min_of(width, MAX_CLASSICAL)), tiles);
   }
 
   template <class S>
@@ -200,7 +200,7 @@ struct TensorColumns {
   GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch& scratch) {
-    if constexpr (LEAST > 0)
+    if constexpr (MIN_COLUMNS > 0)
       if (is_small(f))
         return Classical::multiply<Limb>(group, f, out, overflow, overflow_capacity, scratch);
     return run(group, f, false, out, overflow);
@@ -210,7 +210,7 @@ struct TensorColumns {
   GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch& scratch) {
-    if constexpr (LEAST > 0)
+    if constexpr (MIN_COLUMNS > 0)
       if (is_small(f))
         return Classical::subtract<Limb>(group, f, out, overflow, overflow_capacity, scratch);
     return run(group, f, true, out, overflow);
@@ -222,7 +222,7 @@ struct TensorColumns {
   GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out,
                                             Limb* overflow, const Scratch& scratch) {
     const Factors<Limb> product{f.a, f.a_limbs, f.a, f.a_limbs, f.lo, f.hi};
-    if constexpr (LEAST > 0)
+    if constexpr (MIN_COLUMNS > 0)
       if (is_small(product)) return Classical::square<Limb>(group, f, out, overflow, scratch);
     return run(group, product, false, out, overflow);
   }
@@ -230,7 +230,8 @@ struct TensorColumns {
  private:
   GPUINT_DEVICE static bool is_small(const Factors<u32>& f) {
     const u32 width = f.hi - f.lo;
-    return width < LEAST || (width <= MOST_CLASSICAL && min_of(f.a_limbs, f.b_limbs) < LEAST);
+    return width < MIN_COLUMNS ||
+           (width <= MAX_CLASSICAL && min_of(f.a_limbs, f.b_limbs) < MIN_COLUMNS);
   }
 
   template <class G>

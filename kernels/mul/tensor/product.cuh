@@ -4,8 +4,8 @@
 // shared memory in the forms of the fragments. It adds up the columns of the product NT tiles at a
 // time (toeplitz.cuh) and resolves their carries upwards, tile by tile (tile_carries.cuh). Short
 // rows are read while the previous row is computed; between long ones other warps fill the gap. The
-// shortest low products read less of shared memory (short.cuh). On GPUs with wgmma, low products of
-// some lengths use it (warpgroup.cuh).
+// shortest low products read less of shared memory (short_rows.cuh). On GPUs with wgmma, low
+// products of some lengths use it (warpgroup.cuh).
 //
 // A square is the product of a number with itself. Using each pair of digits once would save half
 // of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so half of the
@@ -15,8 +15,8 @@
 #include "core/group.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
-#include "mul/product.cuh"
-#include "mul/tensor/short.cuh"
+#include "mul/product_rows.cuh"
+#include "mul/tensor/short_rows.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz.cuh"
 #include "mul/tensor/warpgroup.cuh"
@@ -223,7 +223,7 @@ struct TensorProduct {
 
 // Low products: of short rows, of long rows by warpgroups in code for GPUs with wgmma, and of
 // others.
-template <class S, u32 OPERANDS, bool = S::BITS <= ShortTensorPolicy::MOST_BITS,
+template <class S, u32 OPERANDS, bool = S::BITS <= ShortTensorPolicy::MAX_BITS,
           bool = is_for_warpgroups(S::BITS)>
 struct LowTensorProduct : TensorProduct<S, Extent::Low, OPERANDS> {};
 template <class S, u32 OPERANDS>

@@ -7,7 +7,7 @@
 
 namespace gpuint {
 
-// By tensor cores, a warp to a row.
+// By tensor cores, one warp per row.
 template <class S, Extent E>
 struct TensorSum : TensorProduct<S, E, 2, TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>> {
   using Policy = TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>;
@@ -15,7 +15,7 @@ struct TensorSum : TensorProduct<S, E, 2, TensorSumPolicy<S::BITS / (8 * TILE_DI
   using Engine = typename Base::Engine;
   using G = typename Base::G;
   static_assert(Base::WARPS == 1 && Engine::GROUPS == 1, "a warp has the sums of all tiles");
-  static_assert(u64(ProductSumPolicy::MOST_PAIRS) * (S::BITS / 8) * (255 * 255) < u64(1) << 32,
+  static_assert(u64(ProductSumPolicy::MAX_PAIRS) * (S::BITS / 8) * (255 * 255) < u64(1) << 32,
                 "a column has 32 bits");
 
   static __device__ void run(const Operands& o, unsigned char* shared) {

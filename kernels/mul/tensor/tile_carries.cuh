@@ -63,7 +63,7 @@ GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& 
                                  u32 (&limbs)[NT]) {
   const u32 lane_below = Order::lane((Order::limb(lane) + 31) % 32);
   u32 above = carry.above;
-  bool settled = carry.bit == 0;
+  bool resolved = carry.bit == 0;
   GPUINT_UNROLL(16)
   for (u32 tile = 0; tile < NT; ++tile) {
     const u64 value = value_of_columns(sums[tile]);
@@ -71,9 +71,9 @@ GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& 
     const u32 from_below = lane == 0 ? above : rotated;
     above = rotated;
     limbs[tile] = static_cast<u32>(value) + from_below;
-    settled = settled && limbs[tile] >= from_below;
+    resolved = resolved && limbs[tile] >= from_below;
   }
-  if (__all_sync(~0u, settled)) {
+  if (__all_sync(~0u, resolved)) {
     carry.above = above;
     return;
   }
@@ -108,7 +108,7 @@ struct SharedTiles {
 
   // The group of tiles of this warp in a round: up and down in turn, so that all warps have equal
   // work.
-  GPUINT_DEVICE static u32 dealt(u32 round) {
+  GPUINT_DEVICE static u32 assigned(u32 round) {
     const u32 warp = threadIdx.x / 32;
     return round * WARPS + (round % 2 == 0 ? warp : WARPS - 1 - warp);
   }
@@ -124,7 +124,7 @@ struct SharedTiles {
     u32 kept = 0;
     GPUINT_UNROLL(1)
     for (u32 round = 0; round < ROUNDS; ++round) {
-      const u32 i = dealt(round);
+      const u32 i = assigned(round);
       if (i >= GROUPS) continue;
       Sums sums;
       add_up(i, sums);
@@ -152,7 +152,7 @@ struct SharedTiles {
     group.sync();
     GPUINT_UNROLL(1)
     for (u32 round = 0; round < ROUNDS; ++round) {
-      const u32 i = dealt(round);
+      const u32 i = assigned(round);
       if ((ROUNDS > 1 && i == 0) || i >= GROUPS) continue;
       u32* const to = place(i);
       if (to == nullptr) continue;

@@ -15,7 +15,7 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz_wgmma.cuh"
 #include "tuning/mul.cuh"
@@ -104,8 +104,7 @@ struct WarpgroupProduct {
 
 // Returns true if low products of `bits` bits use wgmma: each warp has whole tiles.
 __host__ __device__ constexpr bool is_for_warpgroups(u32 bits) {
-  return bits >= WarpgroupPolicy::LEAST_BITS && bits <= WarpgroupPolicy::MOST_BITS &&
-         bits % 8192 == 0;
+  return bits >= WarpgroupPolicy::MIN_BITS && bits <= WarpgroupPolicy::MAX_BITS && bits % 8192 == 0;
 }
 
 #else

@@ -113,14 +113,14 @@ struct Exchange {
 
   GPUINT_DEVICE static u32* zero(unsigned char* bytes) { return reinterpret_cast<u32*>(bytes) - 1; }
 
-  GPUINT_DEVICE static u32 hidden_zero(unsigned char* bytes) {
+  GPUINT_DEVICE static u32 rematerialized_zero(unsigned char* bytes) {
     return *static_cast<volatile u32*>(zero(bytes));
   }
 
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
       : at(reinterpret_cast<Complex*>(bytes) +
            (PARTS_OF_BLOCK > 1 ? threadIdx.x / THREADS * P : 0)),
-        thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
+        thread(threadIdx.x % THREADS + rematerialized_zero(bytes)) {}
 
   // Point thread + THREADS i.
   GPUINT_DEVICE Complex& column(u32 i) const { return at[slot(thread + THREADS * i)]; }
@@ -255,7 +255,7 @@ GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
 // multiple of TAIL.
 template <u32 P, u32 PARTS>
 GPUINT_DEVICE void weigh(u32 k, u32 thread, Complex (&x)[RADIX]) {
-  Rotation fine = TABLES<P, PARTS>.part[ptx::recomputed(k)].weights[thread / TAIL];
+  Rotation fine = TABLES<P, PARTS>.part[ptx::rematerialize(k)].weights[thread / TAIL];
   fine.tan = -fine.tan;
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) {

@@ -30,7 +30,7 @@
 #include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "transform/fft/passes.cuh"
 #include "tuning/transform.cuh"
 
@@ -104,7 +104,7 @@ struct FftProduct {
   // begins with.
   GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 k) {
     constexpr u32 LINE = 32;  // limbs
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     if (thread >= PART_LIMBS / LINE) return;
     const u32 at = k * PART_LIMBS + LINE * thread;
     if (OPERANDS == 2) ptx::prefetch(Rows::factor(o, 1, row) + at);
@@ -139,7 +139,7 @@ struct FftProduct {
         fetch(o, 1, row, shared);
       });
       Complex* const stored =
-          reinterpret_cast<Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
+          reinterpret_cast<Complex*>(shared + VALUES) + ptx::rematerialize(threadIdx.x);
       GPUINT_UNROLL(16)
       for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
       Complex kept[KEPT];
@@ -148,19 +148,19 @@ struct FftProduct {
       read(shared, k, x);
       const fft::Last last = transform(x, k, shared, [] {});
       const Complex* const aside =
-          reinterpret_cast<const Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
+          reinterpret_cast<const Complex*>(shared + VALUES) + ptx::rematerialize(threadIdx.x);
       fft::multiply<0>(x, last, [&](u32 i) {
         return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * THREADS];
       });
     }
     fft::inverse<P, PARTS>(x, shared + EXCHANGE);
-    fft::weigh<P, PARTS>(k, ptx::recomputed(threadIdx.x), x);
+    fft::weigh<P, PARTS>(k, ptx::rematerialize(threadIdx.x), x);
   }
 
   // Place of this thread's points of the product in part k.
   GPUINT_DEVICE static Complex* points(const Operands& o, u32 k) {
     return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * P +
-           ptx::recomputed(threadIdx.x);
+           ptx::rematerialize(threadIdx.x);
   }
 
   // Digits being loaded: the operand in the exchange, a digit for each thread at a time and 16
@@ -171,7 +171,7 @@ struct FftProduct {
   static_assert(PARTS * fft::RADIX * STAGE_ROW <= P * sizeof(Complex), "the digits fit");
 
   GPUINT_DEVICE static void fetch(const Operands& o, u32 operand, u64 row, unsigned char* shared) {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     if constexpr (Rows::IS_FIRST_SHIFTED)
       if (operand == 0 && !Rows::is_unshifted(o, row))
         return fetch_limbs(Rows::first_limbs(o, row), shared);
@@ -188,7 +188,7 @@ struct FftProduct {
   // The same limb by limb.
   template <class Limbs>
   GPUINT_DEVICE static void fetch_limbs(const Limbs& limbs, unsigned char* shared) {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     constexpr u32 OF_ROW = THREADS / 2;  // limbs
     unsigned char* const to = shared + EXCHANGE + thread / OF_ROW * STAGE_ROW + thread % OF_ROW * 4;
     GPUINT_UNROLL(1)
@@ -204,7 +204,7 @@ struct FftProduct {
   // Points thread + THREADS i of a part of the loaded operand: digits thread + THREADS i + P s for
   // all s.
   GPUINT_DEVICE static void read(unsigned char* shared, u32 k, Complex (&x)[fft::RADIX]) {
-    const u32 thread = ptx::recomputed(threadIdx.x), lane = thread % 32;
+    const u32 thread = ptx::rematerialize(threadIdx.x), lane = thread % 32;
     const unsigned char* const from = shared + EXCHANGE + thread * 2;
     ptx::await_copies();
     __syncthreads();
@@ -243,7 +243,7 @@ struct FftProduct {
     };
     add(0, true);
     GPUINT_UNROLL(1)
-    for (u32 s = 1; s < ptx::recomputed(PARTS); ++s) add(s, false);
+    for (u32 s = 1; s < ptx::rematerialize(PARTS); ++s) add(s, false);
   }
 
   // Contribution of a part to the columns of a piece: the real part of y e(-theta piece).
@@ -273,7 +273,7 @@ struct FftProduct {
   GPUINT_DEVICE static void write_columns(const Operands& o, u64 row,
                                           const Complex (&x)[fft::RADIX], unsigned char* shared) {
     // Addresses of the group's words are not kept from row to row.
-    unsigned char* const words = shared + fft::Exchange<P>::hidden_zero(shared + EXCHANGE);
+    unsigned char* const words = shared + fft::Exchange<P>::rematerialized_zero(shared + EXCHANGE);
     G group(words);
     i64* const columns = reinterpret_cast<i64*>(shared + EXCHANGE);
     u32* const tails = reinterpret_cast<u32*>(words + G::SCRATCH_BYTES);
@@ -281,7 +281,7 @@ struct FftProduct {
     u32 above = 0;
     GPUINT_UNROLL(1)
     for (u32 first = 0; first < PIECES; first += 2) {
-      const u32 thread = ptx::recomputed(threadIdx.x);
+      const u32 thread = ptx::rematerialize(threadIdx.x);
       const auto store = [&](u32 i, const Complex(&y)[PARTS]) {
         columns[place(thread + THREADS * i)] = column(first, y);
         if (PIECES > 1)
@@ -339,7 +339,7 @@ struct FftProduct {
   GPUINT_DEVICE static void write_together(const Operands& o, u64 row, u32 k,
                                            const Complex (&x)[fft::RADIX], unsigned char* shared) {
     // Addresses of the group's words are not kept from row to row.
-    G group(shared + fft::Exchange<P>::hidden_zero(shared + EXCHANGE));
+    G group(shared + fft::Exchange<P>::rematerialized_zero(shared + EXCHANGE));
     const u32 thread = ptx::thread();
     u32* const tails = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES);
     i64* const columns = reinterpret_cast<i64*>(shared + VALUES);
@@ -484,7 +484,7 @@ struct FftProduct {
 
   // The same for columns from 16 thread on.
   GPUINT_DEVICE static u32 add_columns(const i64* columns, bool lowest, u32 (&limbs)[8]) {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     return add_up(
         [&](u32 i) {
           return *reinterpret_cast<const longlong2*>(columns + place(16 * thread + 2 * i));
@@ -510,14 +510,14 @@ struct FftProduct {
 
   GPUINT_DEVICE static void store_limbs(const u32 (&limbs)[8], u32* to) {
     if (to == nullptr) return;
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     store_word(to + 8 * thread, limbs);
     store_word(to + 8 * thread + 4, limbs + 4);
   }
 
   // The limbs of a piece, given its incoming carry; returns its outgoing carry.
   GPUINT_DEVICE static u32 resolve(G& group, const i64* columns, u32* tails, u32 above, u32* to) {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     // `above` is 0 only if no carry was passed on.
     u32 limbs[8];
     const u32 handed = add_columns(columns, thread == 0 && above == 0, limbs);

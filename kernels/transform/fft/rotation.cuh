@@ -95,8 +95,9 @@ __host__ __device__ constexpr Unit unit(u32 numerator, u32 denominator) {
 
 // A quarter turn is 2^-60 (1 + 2^60 i), which is off by 2^-60.
 __host__ __device__ constexpr Rotation rotation(Unit unit) {
-  constexpr double LEAST = 1.0 / (1ull << 60);
-  if (unit.cos.hi < LEAST && unit.cos.hi > -LEAST) return {LEAST, unit.sin.hi / LEAST};
+  constexpr double MIN_COSINE = 1.0 / (1ull << 60);
+  if (unit.cos.hi < MIN_COSINE && unit.cos.hi > -MIN_COSINE)
+    return {MIN_COSINE, unit.sin.hi / MIN_COSINE};
   return {unit.cos.hi, (unit.sin / unit.cos).hi};
 }
 

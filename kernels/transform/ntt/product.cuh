@@ -46,7 +46,7 @@
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "transform/common.cuh"
 #include "transform/ntt/residue.cuh"
 #include "tuning/transform.cuh"
@@ -151,7 +151,7 @@ struct Sums {
   // Returns true if the product by 1 in the first node of a level must be reduced: without
   // reduction the points double.
   __host__ __device__ static constexpr bool must_reduce(u32 level, u32 bound) {
-    return 2 * bound + 2 * (LEVELS - 1 - level) > F::MOST;
+    return 2 * bound + 2 * (LEVELS - 1 - level) > F::MAX_MULTIPLE;
   }
 
   // A node and all below it, depth first.
@@ -161,7 +161,7 @@ struct Sums {
     constexpr Factor ROOT = F::factor(F::power(F::root(2u << LEVEL), bit_reversed(NODE, LEVEL)));
     constexpr bool REDUCE = must_reduce(LEVEL, BOUND);
     constexpr u32 GROWTH = NODE != 0 || REDUCE ? 2 : BOUND;
-    static_assert(BOUND + GROWTH <= F::MOST, "a lazy residue is a limb");
+    static_assert(BOUND + GROWTH <= F::MAX_MULTIPLE, "a lazy residue is a limb");
     GPUINT_UNROLL(16)
     for (u32 i = FIRST; i < FIRST + HALF; ++i) {
       u32 &a = x[OFFSET + STRIDE * i], &b = x[OFFSET + STRIDE * (i + HALF)];
@@ -195,16 +195,16 @@ struct Exchange {
 
   // Point thread; point thread + 32 i is 33 i further.
   GPUINT_DEVICE u32* column() const {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     return at + thread + thread / 32;
   }
   // Point lane of the warp's own 1024; point lane + 32 i is 33 i further.
   GPUINT_DEVICE u32* strided() const {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     return at + thread / 32 * (33 * 32) + thread % 32;
   }
   // Point 32 lane of the warp's own; its neighbours follow.
-  GPUINT_DEVICE u32* row() const { return at + ptx::recomputed(threadIdx.x) * 33; }
+  GPUINT_DEVICE u32* row() const { return at + ptx::rematerialize(threadIdx.x) * 33; }
 };
 
 }  // namespace ntt
@@ -273,12 +273,12 @@ struct NttProduct {
   }
   template <u32 PRIME>
   GPUINT_DEVICE static u32* residues(const Operands& o, unsigned char* shared, u32 half) {
-    return waiting(o, shared, PRIME * HALVES + half) + ptx::recomputed(threadIdx.x);
+    return waiting(o, shared, PRIME * HALVES + half) + ptx::rematerialize(threadIdx.x);
   }
   template <u32 PRIME>
   GPUINT_DEVICE static u32* transformed(const Operands& o, unsigned char* shared) {
     return waiting(o, shared, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) +
-           ptx::recomputed(threadIdx.x);
+           ptx::rematerialize(threadIdx.x);
   }
 
   // Passes of a part: three for each operand, and three of the inverse.
@@ -290,7 +290,7 @@ struct NttProduct {
     u32 part, operand;
     ntt::Pass pass;
     GPUINT_DEVICE explicit Step(u32 step) {
-      step = ptx::recomputed(step);
+      step = ptx::rematerialize(step);
       part = step < PASSES ? 0 : 1;
       step -= part * PASSES;
       operand = step / 3;
@@ -301,7 +301,7 @@ struct NttProduct {
   // Prefetches N limbs, a line of 32 per thread. The residues of wide products do not fit the L2
   // cache.
   GPUINT_DEVICE static void prefetch(const u32* limbs) {
-    if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
+    if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::rematerialize(threadIdx.x));
   }
 
   // Residues of lo, and of hi if it is wanted, modulo one prime.
@@ -335,7 +335,7 @@ struct NttProduct {
       if (at.operand + 1 < OPERANDS)
         prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
       const Factor* const warp =
-          tables.middle[at.part][FORWARD].warp[ptx::recomputed(threadIdx.x) / 32];
+          tables.middle[at.part][FORWARD].warp[ptx::rematerialize(threadIdx.x) / 32];
       GPUINT_UNROLL(32)
       for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
     } else if (at.pass == ntt::Pass::Last) {
@@ -366,13 +366,13 @@ struct NttProduct {
       for (u32 i = 0; i < 32; ++i) to[column_of(result<Direction::Forward, WARPS>(i))] = x[i];
       __syncthreads();
     } else if (at.pass == ntt::Pass::Middle) {
-      const Factor* const lane = &tables.lanes[FORWARD].at[0][ptx::recomputed(threadIdx.x) % 32];
+      const Factor* const lane = &tables.lanes[FORWARD].at[0][ptx::rematerialize(threadIdx.x) % 32];
       store_strided<F, Direction::Forward>(exchange, lane, 32, x);
       __syncwarp();
     } else if (at.pass == ntt::Pass::Last) {
       finish<PRIME>(o, shared, at.operand, x);
     } else if (at.pass == ntt::Pass::LastInverse) {
-      const Factor* const lane = &tables.lanes[INVERSE].at[0][ptx::recomputed(threadIdx.x) % 32];
+      const Factor* const lane = &tables.lanes[INVERSE].at[0][ptx::rematerialize(threadIdx.x) % 32];
       u32* const to = exchange.row();
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) {
@@ -382,7 +382,7 @@ struct NttProduct {
       __syncwarp();
     } else if (at.pass == ntt::Pass::MiddleInverse) {
       const Factor* const warp =
-          tables.middle[at.part][INVERSE].warp[ptx::recomputed(threadIdx.x) / 32];
+          tables.middle[at.part][INVERSE].warp[ptx::rematerialize(threadIdx.x) / 32];
       store_strided<F, Direction::Inverse>(exchange, warp, 1, x);
       __syncthreads();
     } else {
@@ -414,7 +414,7 @@ struct NttProduct {
   template <class F>
   GPUINT_DEVICE static void load_strided(const ntt::Exchange& exchange,
                                          const Factor (&table)[THREADS], Points& x) {
-    const Factor by = table[ptx::recomputed(threadIdx.x)];
+    const Factor by = table[ptx::rematerialize(threadIdx.x)];
     const u32* const from = exchange.strided();
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = F::times(by, from[33 * i]);
@@ -438,7 +438,7 @@ struct NttProduct {
   GPUINT_DEVICE static void read(const Operands& o, u32 operand, u64 row, u32 part, Points& x) {
     const u32* const digits =
         static_cast<const u32*>(OPERANDS == 2 && operand == 1 ? o.in[1] : o.in[0]) + row * N +
-        ptx::recomputed(threadIdx.x);
+        ptx::rematerialize(threadIdx.x);
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = __ldg(digits + i * THREADS);
     turn<F, Direction::Forward>(part, x);
@@ -564,7 +564,7 @@ struct NttProduct {
   // that the next thread adds; the second carry is at most 1, and then the thread's limbs are
   // small. The carry into warp i is tails[i]: for the first warp, the carry of the columns before.
   GPUINT_DEVICE static void resolve(G& group, const u32* residues, u64* tails, u32* to) {
-    const u32 thread = ptx::recomputed(threadIdx.x);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
     u64 sum = 0;
     u32 r[ntt::PRIMES][WORD], limbs[WORD];
     GPUINT_UNROLL(3)

@@ -5,8 +5,8 @@
 //     w x - floor(w's quotient * x / 2^32) P
 // is w x mod P, or that plus P: two products of 32 bits and one upper half (V. Shoup, NTL; D.
 // Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014). Since
-// every x is valid, and MOST P fits a limb, sums and differences between two such products need no
-// reduction: they are lazy residues, known to be below some multiple of P.
+// every x is valid, and MAX_MULTIPLE P fits a limb, sums and differences between two such products
+// need no reduction: they are lazy residues, known to be below some multiple of P.
 #pragma once
 #include "core/math.cuh"
 #include "core/platform.cuh"
@@ -28,14 +28,14 @@ __host__ __device__ constexpr bool is_prime(u32 n) {
 
 }  // namespace residue
 
-// The field of P elements, P = 1 mod 2^16, with lazy residues below MOST P.
-template <u32 P_, u32 MOST_ = 32>
+// The field of P elements, P = 1 mod 2^16, with lazy residues below MAX_MULTIPLE P.
+template <u32 P_, u32 MAX_MULTIPLE_ = 32>
 struct Field {
   static constexpr u32 P = P_;
   static_assert(residue::is_prime(P) && P % 65536 == 1,
                 "transforms of 2^16 points need roots of unity");
-  static constexpr u32 MOST = MOST_;
-  static_assert(MOST <= (1ull << 32) / P, "a lazy residue is a limb");
+  static constexpr u32 MAX_MULTIPLE = MAX_MULTIPLE_;
+  static_assert(MAX_MULTIPLE <= (1ull << 32) / P, "a lazy residue is a limb");
 
   __host__ __device__ static constexpr u32 product(u32 a, u32 b) {
     return static_cast<u32>(u64(a) * b % P);

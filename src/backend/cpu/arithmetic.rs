@@ -16,7 +16,7 @@ pub(super) fn read(limbs: &[u64]) -> BigUint {
     BigUint::from_slice(bytemuck::cast_slice(trimmed(limbs)))
 }
 
-pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn mul_lo(rows: Rows<'_>) -> Result<Failed> {
     let scratch = product::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
         product::multiply_low(out, a, b, scratch);
@@ -25,7 +25,7 @@ pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
 }
 
 /// The product modulo `2^bits - 1`.
-pub(super) fn cyclic_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn mul_cyclic(rows: Rows<'_>) -> Result<Failed> {
     let (bits, n) = (rows.bits, rows.limbs());
     let scratch = 2 * n + product::scratch_limbs(n);
     rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
@@ -35,9 +35,9 @@ pub(super) fn cyclic_product(rows: Rows<'_>) -> Result<Failed> {
 }
 
 /// Adds a product to the sum of the products before it.
-pub(super) fn low_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn sum_of_products(rows: Rows<'_>) -> Result<Failed> {
     if !rows.is_added {
-        return low_product(rows);
+        return mul_lo(rows);
     }
     let n = rows.limbs();
     rows.each(n + product::scratch_limbs(n), |row, scratch| {
@@ -50,7 +50,7 @@ pub(super) fn low_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
 }
 
 /// The same for full products; rows that overflow are flagged.
-pub(super) fn wide_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn wide_sum_of_products(rows: Rows<'_>) -> Result<Failed> {
     let (bits, n, is_added) = (2 * rows.bits, rows.limbs(), rows.is_added);
     let has_whole_limbs = bits.is_multiple_of(LIMB_BITS);
     rows.each(2 * n + product::scratch_limbs(n), |row, scratch| {
@@ -68,7 +68,7 @@ pub(super) fn wide_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn low_square(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn square_lo(rows: Rows<'_>) -> Result<Failed> {
     let n = rows.limbs();
     rows.each(
         2 * n + product::scratch_limbs(n),
@@ -79,7 +79,7 @@ pub(super) fn low_square(rows: Rows<'_>) -> Result<Failed> {
     )
 }
 
-pub(super) fn wide_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn mul_wide(rows: Rows<'_>) -> Result<Failed> {
     let (bits, n, joined) = (rows.bits, rows.limbs(), rows.params.joined);
     rows.each(2 * n + product::scratch_limbs(n), |row, scratch| {
         let Row { ins: [a, b, _], outs: [low, high], .. } = row;
@@ -97,7 +97,7 @@ pub(super) fn wide_product(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn quotient(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn div_rem(rows: Rows<'_>) -> Result<Failed> {
     let scratch = division::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [u, v, _], outs: [q, r], .. }, scratch| {
         let failed = trimmed(v).is_empty();
@@ -111,7 +111,7 @@ pub(super) fn quotient(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn exact_quotient(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn div_exact(rows: Rows<'_>) -> Result<Failed> {
     let n = rows.limbs();
     let scratch = n + division::scratch_limbs(n);
     rows.each(scratch, |Row { ins: [u, v, _], outs: [q, _], .. }, scratch| {
@@ -128,7 +128,7 @@ pub(super) fn exact_quotient(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn inverse_mod_power_of_two(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn inverse_mod_pow2(rows: Rows<'_>) -> Result<Failed> {
     let n = rows.limbs();
     let zero: Vec<u64> = zeroed_vec(n)?;
     let scratch = residues::inverse_scratch_limbs(n);
@@ -169,7 +169,7 @@ pub(super) fn prepare(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn quotient_by_prepared(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn div_rem_by(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [u, _, record], outs: [q, r], .. }, scratch| {
         Prepared::new(record).divide(q, r, u, scratch);
@@ -177,7 +177,7 @@ pub(super) fn quotient_by_prepared(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn mul_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).multiply(out, a, Some(b), scratch);
@@ -185,7 +185,7 @@ pub(super) fn modular_product(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_square(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn square_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).multiply(out, a, None, scratch);
@@ -193,11 +193,11 @@ pub(super) fn modular_square(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn power(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn pow_mod(rows: Rows<'_>) -> Result<Failed> {
     powers(rows, 1)
 }
 
-pub(super) fn power_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn pow_product_mod(rows: Rows<'_>) -> Result<Failed> {
     let bases = rows.params.bases;
     powers(rows, bases)
 }
@@ -210,7 +210,7 @@ fn powers(rows: Rows<'_>, bases: usize) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_sum(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn add_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::sum_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).add(out, a, b, scratch);
@@ -218,7 +218,7 @@ pub(super) fn modular_sum(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_difference(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn sub_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::sum_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).sub(out, a, b, scratch);
@@ -226,7 +226,7 @@ pub(super) fn modular_difference(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_negative(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn neg_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::sum_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).negate(out, a, scratch);
@@ -234,7 +234,7 @@ pub(super) fn modular_negative(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn modular_half(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn halve_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = 2 * rows.limbs() + 1;
     rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).halve(out, a, scratch);
@@ -254,7 +254,7 @@ pub(super) fn prepare_odd(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn residue_product(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn mul_residues(rows: Rows<'_>) -> Result<Failed> {
     let bits = rows.bits;
     let scratch = residues::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
@@ -263,7 +263,7 @@ pub(super) fn residue_product(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn residue_square(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn square_residues(rows: Rows<'_>) -> Result<Failed> {
     let bits = rows.bits;
     let scratch = residues::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
@@ -272,7 +272,7 @@ pub(super) fn residue_square(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn gcd(rows: Rows<'_>) -> Result<Failed> {
     let scratch = euclid::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
         #[cfg(feature = "gmp")]
@@ -305,7 +305,7 @@ pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn inverse_mod(rows: Rows<'_>) -> Result<Failed> {
     let scratch = euclid::invert_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [v, n, _], outs: [out, _], .. }, scratch| {
         let modulus = trimmed(n);
@@ -323,14 +323,14 @@ pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn fraction(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn rational(rows: Rows<'_>) -> Result<Failed> {
     let scratch = euclid::invert_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [u, m, bound], outs: [n, d], .. }, scratch| {
         euclid::reconstruct(n, d, u, m, bound, scratch).into()
     })
 }
 
-pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn jacobi(rows: Rows<'_>) -> Result<Failed> {
     let scratch = euclid::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, n, _], outs: [out, _], .. }, scratch| {
         #[cfg(feature = "gmp")]
@@ -343,7 +343,7 @@ pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn root(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn isqrt(rows: Rows<'_>) -> Result<Failed> {
     let scratch = sqrt::scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, ..], outs: [root, remainder], .. }, scratch| {
         #[cfg(feature = "gmp")]

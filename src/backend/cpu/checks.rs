@@ -81,7 +81,7 @@ fn checked(is_right: bool) -> Outcome {
     Outcome { flag: false, failed: !is_right }
 }
 
-pub(super) fn equation(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn check_equation(rows: Rows<'_>) -> Result<Failed> {
     let (bits, params) = (rows.bits, rows.params);
     let limbs = rows.limbs();
     rows.each(limbs + 1, |row, scratch| {
@@ -126,7 +126,7 @@ pub(super) fn equation(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn quotient_by_prepared(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn check_div_rem_by(rows: Rows<'_>) -> Result<Failed> {
     let (bits, limbs) = (rows.bits, rows.limbs());
     rows.each(limbs, |row, v| {
         let Row { ins: [u, _, record], outs: [q, r], .. } = row;
@@ -135,7 +135,7 @@ pub(super) fn quotient_by_prepared(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn equality(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn check_equal(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], .. }, _| checked(a == b))
 }
 

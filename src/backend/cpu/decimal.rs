@@ -25,12 +25,12 @@ const LIMB_BYTES: usize = size_of::<u64>();
 const LIMB_DIGITS: usize = 19;
 const POWER: u64 = 10u64.pow(LIMB_DIGITS as u32);
 /// Maximum number of limbs of 19 digits of numbers that are written as fractions.
-const MOST_LIMBS: usize = 64;
+const MAX_LIMBS: usize = 64;
 /// Maximum number of digits of a number that is written in quadratic time (measured on Intel
 /// Sapphire Rapids).
-const MOST_WRITTEN: usize = MOST_LIMBS * LIMB_DIGITS;
+const MAX_WRITTEN: usize = MAX_LIMBS * LIMB_DIGITS;
 /// The same for a number that is read, without a division.
-const MOST_READ: usize = 100 * LIMB_DIGITS;
+const MAX_READ: usize = 100 * LIMB_DIGITS;
 
 /// Returns an upper bound of the number of decimal digits of numbers of `bits` bits, by `log10(2)`
 /// rounded up.
@@ -87,7 +87,7 @@ impl Writer {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn new(bits: usize) -> Result<Self> {
-        let mut levels = levels(digits_of_bits(bits), MOST_WRITTEN)?;
+        let mut levels = levels(digits_of_bits(bits), MAX_WRITTEN)?;
         for level in &mut levels {
             let n = level.power.len();
             let mut record = zeroed_vec(prepared::record_limbs(n))?;
@@ -119,7 +119,7 @@ impl Writer {
         let mut top = [0; LIMB_BYTES];
         top[..rest.len()].copy_from_slice(rest);
         let limbs = words.iter().chain([&top]).map(|word| u64::from_le_bytes(*word));
-        if place.len() <= MOST_WRITTEN {
+        if place.len() <= MAX_WRITTEN {
             write_short(limbs, place);
             return Ok(());
         }
@@ -185,7 +185,7 @@ fn low_bits(number: &[u64], bits: usize) -> impl Iterator<Item = u64> {
 }
 
 /// Writes all digits of a number of `n` limbs, which is below the power of ten of the length of its
-/// place, at most [`MOST_WRITTEN`] digits: as a fraction, from the first digits to the last.
+/// place, at most [`MAX_WRITTEN`] digits: as a fraction, from the first digits to the last.
 ///
 /// The place has `k` limbs of 19 digits. Let `D = 10^19k`, `m = k + 1` and `R` the
 /// [`reciprocal_of_power`]: `D R = B^(2m-1) + e`, `0 <= e < D < B^(m-1)`. The number `x < D` is
@@ -215,7 +215,7 @@ fn write_short(number: impl Iterator<Item = u64>, place: &mut [u8]) {
     let k = place.len().div_ceil(LIMB_DIGITS);
     let reciprocal = reciprocal_of_power(k);
     // Limbs of the number above `10^19k` are zero.
-    let mut product = [0; 2 * MOST_LIMBS + 2];
+    let mut product = [0; 2 * MAX_LIMBS + 2];
     for (i, limb) in number.take(k).enumerate() {
         let skipped = k.saturating_sub(1 + i);
         let columns = i + skipped..i + reciprocal.len();
@@ -234,8 +234,8 @@ fn write_short(number: impl Iterator<Item = u64>, place: &mut [u8]) {
 /// Returns `B^(2k+1) / 10^19k`, rounded up: `k + 2` limbs, since `B^(k-1) < 10^19k <= B^k` for
 /// `k <= 72`.
 fn reciprocal_of_power(k: usize) -> &'static [u64] {
-    static RECIPROCALS: [OnceBox<Vec<u64>>; MOST_LIMBS + 1] =
-        [const { OnceBox::new() }; MOST_LIMBS + 1];
+    static RECIPROCALS: [OnceBox<Vec<u64>>; MAX_LIMBS + 1] =
+        [const { OnceBox::new() }; MAX_LIMBS + 1];
     // Threads that meet here compute it twice, and wait for nobody.
     RECIPROCALS[k].get_or_init(|| {
         let power = BigUint::from(POWER).pow(k as u32);
@@ -291,7 +291,7 @@ impl Reader {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn new(longest: usize) -> Result<Self> {
-        Ok(Self { levels: levels(longest, MOST_READ)? })
+        Ok(Self { levels: levels(longest, MAX_READ)? })
     }
 
     /// Writes the number of these digits, of at most `longest`, to a row, least significant byte
@@ -300,7 +300,7 @@ impl Reader {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn read(&self, digits: &[u8], row: &mut [u8]) -> Result<Option<u64>> {
-        if digits.len() <= MOST_READ && bits_of_digits(digits.len()) <= 8 * row.len() {
+        if digits.len() <= MAX_READ && bits_of_digits(digits.len()) <= 8 * row.len() {
             read_short(digits, row);
             return Ok(None);
         }
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn fractions_have_the_digits_of_the_number() {
-        let lengths = (1..MOST_WRITTEN).step_by(37).chain([18, 19, 20, 38, 57, MOST_WRITTEN]);
+        let lengths = (1..MAX_WRITTEN).step_by(37).chain([18, 19, 20, 38, 57, MAX_WRITTEN]);
         for digits in lengths {
             // The largest number is closest to the next one, in which every digit would differ.
             for value in numbers(digits).chain([power_of_ten(digits) - 2u32, 1u32.into()]) {

@@ -74,27 +74,27 @@ impl Steps {
     /// Computes the half-gcd of 64 bits; `None` for the identity.
     #[inline(always)]
     pub(super) fn of_limbs(mut x: u64, mut y: u64, observer: &mut impl Observer) -> Option<Self> {
-        const LEAST: u64 = 1 << 33;
-        if x < LEAST || y < LEAST {
+        const MIN: u64 = 1 << 33;
+        if x < MIN || y < MIN {
             return None;
         }
         let Self { mut u0, mut v0, mut u1, mut v1 } = Self::IDENTITY;
         // After the largest quotient of one number, only the other one may have another.
-        let mut q = quotient(x - LEAST, y);
+        let mut q = quotient(x - MIN, y);
         loop {
             if q > 0 {
                 x -= q * y;
                 (u0, v0) = (u0 + q * u1, v0 + q * v1);
                 observer.reduced_x(q);
             }
-            q = quotient(y - LEAST, x);
+            q = quotient(y - MIN, x);
             if q == 0 {
                 break;
             }
             y -= q * x;
             (u1, v1) = (u1 + q * u0, v1 + q * v0);
             observer.reduced_y(q);
-            q = quotient(x - LEAST, y);
+            q = quotient(x - MIN, y);
             if q == 0 {
                 break;
             }

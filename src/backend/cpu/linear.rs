@@ -2,30 +2,30 @@
 
 use super::division::divide_by_limb;
 use super::limbs::{
-    LIMB_BITS, add, add_assign, add_limb, assign, bit, bit_length, compare, decrement, shift_left,
-    shift_right, sub, sub_assign, trailing_zeros,
+    self, LIMB_BITS, add_assign, add_limb, assign, bit, bit_length, compare, decrement, shift_left,
+    shift_right, sub_assign,
 };
 use super::rows::{Failed, Outcome, Row, Rows};
 use crate::backend::SKIPPED_ROW;
 use crate::error::Result;
 
-pub(super) fn sum(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn add(rows: Rows<'_>) -> Result<Failed> {
     let bits = rows.bits;
     let has_whole_limbs = bits.is_multiple_of(LIMB_BITS);
     rows.each(0, |Row { ins: [a, b, _], outs: [sum, _], .. }, _| {
-        let carry = add(sum, a, b);
+        let carry = limbs::add(sum, a, b);
         // If the width is no whole number of limbs, the carry is the bit above.
         (if has_whole_limbs { carry } else { bit(sum, bits) }).into()
     })
 }
 
-pub(super) fn difference(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn sub(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], outs: [difference, _], .. }, _| {
-        sub(difference, a, b).into()
+        limbs::sub(difference, a, b).into()
     })
 }
 
-pub(super) fn digit_quotient(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn div_rem_digit(rows: Rows<'_>) -> Result<Failed> {
     let digit = rows.params.digit;
     rows.each(0, |Row { ins: [u, ..], outs: [q, r], .. }, _| {
         r[0] = divide_by_limb(q, u, digit);
@@ -33,7 +33,7 @@ pub(super) fn digit_quotient(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn left(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn shl(rows: Rows<'_>) -> Result<Failed> {
     let distance = rows.params.distance as usize;
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
         shift_left(out, a, distance);
@@ -41,7 +41,7 @@ pub(super) fn left(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn right(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn shr(rows: Rows<'_>) -> Result<Failed> {
     let distance = rows.params.distance as usize;
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
         shift_right(out, a, distance);
@@ -49,62 +49,62 @@ pub(super) fn right(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-pub(super) fn left_by_rows(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn shl_rows(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, distance, _], outs: [out, _], .. }, _| {
         shift_left(out, a, distance[0] as usize);
         Outcome::default()
     })
 }
 
-pub(super) fn right_by_rows(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn shr_rows(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, distance, _], outs: [out, _], .. }, _| {
         shift_right(out, a, distance[0] as usize);
         Outcome::default()
     })
 }
 
-pub(super) fn order(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn cmp(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], outs: [out, _], .. }, _| {
         out[0] = compare(a, b) as i64 as u64;
         Outcome::default()
     })
 }
 
-pub(super) fn equal(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn eq_mask(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], .. }, _| (a == b).into())
 }
 
-pub(super) fn less(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn lt_mask(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], .. }, _| compare(a, b).is_lt().into())
 }
 
-pub(super) fn zero(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn is_zero_mask(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, ..], .. }, _| a.iter().all(|&limb| limb == 0).into())
 }
 
-pub(super) fn lengths(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn bit_lengths(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
         out[0] = bit_length(a) as u64;
         Outcome::default()
     })
 }
 
-pub(super) fn ones(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn count_ones(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
         out[0] = a.iter().map(|limb| u64::from(limb.count_ones())).sum();
         Outcome::default()
     })
 }
 
-pub(super) fn zeros_below(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn trailing_zeros(rows: Rows<'_>) -> Result<Failed> {
     let bits = rows.bits;
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
-        out[0] = trailing_zeros(a).unwrap_or(bits) as u64;
+        out[0] = limbs::trailing_zeros(a).unwrap_or(bits) as u64;
         Outcome::default()
     })
 }
 
-pub(super) fn bits(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn bit_mask(rows: Rows<'_>) -> Result<Failed> {
     let index = rows.params.distance as usize;
     rows.each(0, |Row { ins: [a, ..], .. }, _| bit(a, index).into())
 }

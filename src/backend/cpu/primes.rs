@@ -156,7 +156,7 @@ fn is_strong_by(gmp: &super::gmp::Gmp, n: &[u64], scratch: &mut [u64]) -> bool {
 }
 
 /// Tests rows for strong probable primes to base 2.
-pub(super) fn strong(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn strong_base2(rows: Rows<'_>) -> Result<Failed> {
     let scratch = scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [n, ..], .. }, scratch| {
         let n = trimmed(n);
@@ -268,7 +268,7 @@ fn terms(rows: Rows<'_>, method: Method) -> Result<Failed> {
 }
 
 /// Tests rows for Lucas probable primes by chains with these first terms.
-pub(super) fn lucas(rows: Rows<'_>) -> Result<Failed> {
+pub(super) fn strong_lucas(rows: Rows<'_>) -> Result<Failed> {
     let scratch = scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [n, term, _], .. }, scratch| {
         let n = trimmed(n);

@@ -463,21 +463,18 @@ mod tests {
             let two = [(&a[..], bytes), (&b[..], bytes), (&[][..], 0)];
             let none = Params::default();
 
-            let ([sums, _], carries) = compute(linear::sum, none, bits, two, [bytes, 0]);
-            let ([differences, _], borrows) =
-                compute(linear::difference, none, bits, two, [bytes, 0]);
-            let ([low, high], _) =
-                compute(arithmetic::wide_product, none, bits, two, [bytes, bytes]);
+            let ([sums, _], carries) = compute(linear::add, none, bits, two, [bytes, 0]);
+            let ([differences, _], borrows) = compute(linear::sub, none, bits, two, [bytes, 0]);
+            let ([low, high], _) = compute(arithmetic::mul_wide, none, bits, two, [bytes, bytes]);
             let joined = Params { joined: true, ..none };
-            let ([wide, _], _) =
-                compute(arithmetic::wide_product, joined, bits, two, [2 * bytes, 0]);
-            let ([product, _], _) = compute(arithmetic::low_product, none, bits, two, [bytes, 0]);
-            let ([q, r], zero) = compute(arithmetic::quotient, none, bits, two, [bytes, bytes]);
+            let ([wide, _], _) = compute(arithmetic::mul_wide, joined, bits, two, [2 * bytes, 0]);
+            let ([product, _], _) = compute(arithmetic::mul_lo, none, bits, two, [bytes, 0]);
+            let ([q, r], zero) = compute(arithmetic::div_rem, none, bits, two, [bytes, bytes]);
             let nor = Params { table: 1, ..none };
             let ([nor, _], _) = compute(linear::bitwise, nor, bits, two, [bytes, 0]);
             let shift = Params { distance: 5, ..none };
-            let ([left, _], _) = compute(linear::left, shift, bits, two, [bytes, 0]);
-            let ([right, _], _) = compute(linear::right, shift, bits, two, [bytes, 0]);
+            let ([left, _], _) = compute(linear::shl, shift, bits, two, [bytes, 0]);
+            let ([right, _], _) = compute(linear::shr, shift, bits, two, [bytes, 0]);
             for (i, (a, b)) in pairs().enumerate() {
                 assert_eq!(sums[i], (a + b) % &modulus, "{bits}");
                 assert_eq!(carries[i] == 1, a + b >= modulus, "{bits}");
@@ -494,7 +491,7 @@ mod tests {
             }
 
             let by_zero = [(&b[..], bytes), (&a[..], bytes), (&[][..], 0)];
-            let ([q, r], zero) = compute(arithmetic::quotient, none, bits, by_zero, [bytes, bytes]);
+            let ([q, r], zero) = compute(arithmetic::div_rem, none, bits, by_zero, [bytes, bytes]);
             assert_eq!((&q[4], &r[4], zero), (&ones, &b[4], vec![0, 0, 0, 0, 1]), "{bits}");
 
             let record_bytes = (2 * bytes.div_ceil(8) + 4) * 8;
@@ -506,9 +503,8 @@ mod tests {
                 [record_bytes, 0],
             );
             let prepared = [two[0], two[0], (&records[..], record_bytes)];
-            let ([powers, _], _) = compute(arithmetic::power, none, bits, prepared, [bytes, 0]);
-            let ([squares, _], _) =
-                compute(arithmetic::modular_product, none, bits, prepared, [bytes, 0]);
+            let ([powers, _], _) = compute(arithmetic::pow_mod, none, bits, prepared, [bytes, 0]);
+            let ([squares, _], _) = compute(arithmetic::mul_mod, none, bits, prepared, [bytes, 0]);
             for (i, (a, b)) in pairs().enumerate() {
                 assert_eq!(powers[i], a.modpow(a, b), "{bits}");
                 assert_eq!(squares[i], a * a % b, "{bits}");

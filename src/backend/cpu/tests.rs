@@ -1,6 +1,7 @@
 //! Limb arithmetic against num-bigint's products and sums, at lengths on both sides of every
 //! threshold, on operands whose carries go through all limbs.
 
+use gpuint_catalogue::Op;
 use malachite_base::num::arithmetic::traits::KroneckerSymbol;
 use malachite_nz::natural::Natural;
 use num_bigint::BigUint;
@@ -564,5 +565,18 @@ fn modular_sums_agree() {
                 }
             }
         }
+    }
+}
+
+/// The function of an operation has the name of the operation.
+#[test]
+fn functions_have_the_names_of_their_operations() {
+    let table = include_str!("mod.rs");
+    for op in Op::ALL {
+        let row = format!("Op::{op:?} => (");
+        let (_, rest) = table.split_once(&row).unwrap();
+        let (path, _) = rest.split_once([',', ')']).unwrap();
+        let (_, function) = path.rsplit_once("::").unwrap();
+        assert_eq!(function.trim(), op.signature().name, "{op:?}");
     }
 }

@@ -147,7 +147,7 @@ impl Elf<'_> {
 mod tests {
     use super::*;
 
-    /// What NVRTC makes for GPUs that it does not know, as far as the cache looks at it.
+    /// PTX fixture with the fields that the cache validates.
     fn ptx(body: &str) -> Vec<u8> {
         format!(".version 9.0\n.target sm_90\n{body}\0").into_bytes()
     }

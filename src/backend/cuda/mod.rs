@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auto::Gpu;
-use crate::backend::launch::{self, Facts, RawOperands};
+use crate::backend::launch::{self, LaunchBounds, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
 use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
@@ -174,8 +174,8 @@ impl Grids for Cuda {
         &self.tables
     }
 
-    fn facts(&self, kernel: LongKernelId) -> Result<Facts> {
-        Ok(self.long_function(kernel)?.facts())
+    fn launch_bounds(&self, kernel: LongKernelId) -> Result<LaunchBounds> {
+        Ok(self.long_function(kernel)?.launch_bounds())
     }
 
     #[allow(unsafe_code)]
@@ -417,7 +417,7 @@ impl Backend for Cuda {
         let function = queue.context.function(kernel)?;
         let strides = call.strides();
         let rows = call.operands.rows;
-        let most_rows = if strides.is_some() { rows.min(function.rows_of_part()) } else { rows };
+        let max_rows = if strides.is_some() { rows.min(function.rows_of_part()) } else { rows };
         let uses = RefCell::new(Vec::with_capacity(7));
         let pairs = call.operands.pairs.as_flattened();
         let mut operands = RawOperands::new(
@@ -435,14 +435,14 @@ impl Backend for Cuda {
         }
         let _bound = queue.bind()?;
         // Freed in the order of the stream, like the table: after the kernel.
-        let (workspace, most_rows) = self.workspace(&function, most_rows, strides.is_some())?;
+        let (workspace, max_rows) = self.workspace(&function, max_rows, strides.is_some())?;
         let bases = operands.params.bases.into();
-        let scratch = DeviceMemory::new(queue, function.scratch_bytes(most_rows, bases))?;
+        let scratch = DeviceMemory::new(queue, function.scratch_bytes(max_rows, bases))?;
         let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
         operands.scratch = scratch.address(queue, Access::Write)?;
         operands.workspace = workspace.address(queue, Access::Write)?;
         operands.counters = counters.address(queue, Access::Write)?;
-        let queued = launch::parts(rows, most_rows).try_for_each(|part| {
+        let queued = launch::parts(rows, max_rows).try_for_each(|part| {
             counters.fill(queue, 0)?;
             let operands = strides.map_or(operands, |strides| operands.part(strides, part));
             let steps = || self.steps(&counters);

@@ -13,7 +13,7 @@ use crate::backend::cuda::driver::{
     StreamHandle,
 };
 use crate::backend::cuda::info::Info;
-use crate::backend::launch::{COUNTERS_BYTES, Facts, MOST_WORKSPACE_BYTES, RawOperands};
+use crate::backend::launch::{COUNTERS_BYTES, LaunchBounds, MAX_WORKSPACE_BYTES, RawOperands};
 use crate::error::{Error, Result};
 
 /// The most blocks of a launch.
@@ -101,7 +101,7 @@ pub(super) struct Function {
 /// A launch of a kernel.
 #[derive(Debug)]
 struct Phase {
-    facts: Facts,
+    bounds: LaunchBounds,
     /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks
     /// have scratch or stride over many rows.
     max_grid: u32,
@@ -125,11 +125,11 @@ impl Function {
         // SAFETY: the pointer is valid for a write, and the module is loaded.
         Fault::check(unsafe { find(&raw mut handle, module.handle, symbol.as_ptr()) })
             .map_err(Fault::about(&name))?;
-        let facts: Vec<Facts> = module.global(&format!("{name}_facts"))?;
+        let bounds: Vec<LaunchBounds> = module.global(&format!("{name}_launch_bounds"))?;
         let mut shared_bytes = 0;
-        for &facts in &facts {
-            check(&name, facts, info.shared_memory)?;
-            shared_bytes = shared_bytes.max(facts.shared_bytes);
+        for &bounds in &bounds {
+            check(&name, bounds, info.shared_memory)?;
+            shared_bytes = shared_bytes.max(bounds.shared_bytes);
         }
         if shared_bytes > COMMON_SHARED_MEMORY {
             // No more than the GPU has, which the driver gave as an i32.
@@ -139,23 +139,23 @@ impl Function {
             Fault::check(unsafe { set(handle, MAX_DYNAMIC_SHARED_BYTES, bytes) })
                 .map_err(Fault::about(&name))?;
         }
-        let phase = |facts: Facts| {
+        let phase = |bounds: LaunchBounds| {
             let (mut max_grid, mut resident_rows) = (MAX_GRID, 0);
-            if facts.scratch_bytes != 0 || facts.persistent != 0 || facts.row_bytes != 0 {
+            if bounds.scratch_bytes != 0 || bounds.persistent != 0 || bounds.row_bytes != 0 {
                 let blocks =
-                    resident_blocks(gpu, handle, facts, info).map_err(Fault::about(&name))?;
-                if facts.scratch_bytes != 0 || facts.persistent != 0 {
+                    resident_blocks(gpu, handle, bounds, info).map_err(Fault::about(&name))?;
+                if bounds.scratch_bytes != 0 || bounds.persistent != 0 {
                     max_grid = blocks;
                 }
-                if facts.row_bytes != 0 {
-                    resident_rows = u64::from((blocks / facts.cluster).max(1))
-                        * u64::from(facts.rows_per_block);
+                if bounds.row_bytes != 0 {
+                    resident_rows = u64::from((blocks / bounds.cluster).max(1))
+                        * u64::from(bounds.rows_per_block);
                 }
             }
-            tracing::debug!(?facts, max_grid, "loaded");
-            Ok(Phase { facts, max_grid, resident_rows })
+            tracing::debug!(?bounds, max_grid, "loaded");
+            Ok(Phase { bounds, max_grid, resident_rows })
         };
-        let phases = facts.into_iter().map(phase).collect::<Result<_>>()?;
+        let phases = bounds.into_iter().map(phase).collect::<Result<_>>()?;
         Ok(Self { name, handle, phases, module })
     }
 
@@ -163,13 +163,13 @@ impl Function {
     /// phase uses.
     pub(super) fn scratch_bytes(&self, rows: usize, bases: u64) -> u64 {
         let bytes =
-            |phase: &Phase| u64::from(phase.grid(rows)) * u64::from(phase.facts.scratch_bytes);
+            |phase: &Phase| u64::from(phase.grid(rows)) * u64::from(phase.bounds.scratch_bytes);
         self.phases.iter().map(bytes).max().unwrap_or(0).saturating_mul(bases.max(1))
     }
 
     /// Bytes of the workspace for `rows` rows.
     pub(super) fn workspace_bytes(&self, rows: usize) -> u64 {
-        let row_bytes = self.phases.first().map_or(0, |phase| phase.facts.row_bytes);
+        let row_bytes = self.phases.first().map_or(0, |phase| phase.bounds.row_bytes);
         (rows as u64).saturating_mul(u64::from(row_bytes))
     }
 
@@ -185,15 +185,15 @@ impl Function {
         match self.resident_rows() {
             0 => usize::MAX,
             resident => {
-                let times = MOST_WORKSPACE_BYTES / self.workspace_bytes(resident).max(1);
+                let times = MAX_WORKSPACE_BYTES / self.workspace_bytes(resident).max(1);
                 usize::try_from(times.max(1)).unwrap_or(usize::MAX).saturating_mul(resident)
             }
         }
     }
 
     /// Launch configuration of the first phase.
-    pub(super) fn facts(&self) -> Facts {
-        self.phases.first().map_or_else(Facts::default, |phase| phase.facts)
+    pub(super) fn launch_bounds(&self) -> LaunchBounds {
+        self.phases.first().map_or_else(LaunchBounds::default, |phase| phase.bounds)
     }
 
     /// Queues `blocks` blocks of a kernel of one phase with arguments of its own. The context is
@@ -241,7 +241,7 @@ impl Function {
             Ok(())
         };
         let all = self.phases.len();
-        let once = self.phases.partition_point(|phase| phase.facts.repeated == 0);
+        let once = self.phases.partition_point(|phase| phase.bounds.repeated == 0);
         queue(0..once, 0)?;
         if once == all {
             return Ok(());
@@ -260,7 +260,7 @@ impl Function {
         grid: u32,
         arguments: *const c_void,
     ) -> Result<()> {
-        let Facts { threads, shared_bytes, cluster, .. } = phase.facts;
+        let LaunchBounds { threads, shared_bytes, cluster, .. } = phase.bounds;
         // Measured: 5 % faster with clusters of four whose blocks are spread.
         let mut attributes = [driver::cluster(cluster), driver::balanced_clusters()];
         let config = LaunchConfig {
@@ -293,7 +293,7 @@ impl Function {
 impl Phase {
     /// Blocks of the launch for `rows` rows.
     fn grid(&self, rows: usize) -> u32 {
-        self.facts.grid(rows, self.max_grid)
+        self.bounds.grid(rows, self.max_grid)
     }
 }
 
@@ -301,11 +301,11 @@ impl Phase {
 fn resident_blocks(
     gpu: &GpuHandle,
     handle: FunctionHandle,
-    facts: Facts,
+    bounds: LaunchBounds,
     info: &Info,
 ) -> Result<u32, Fault> {
     // Both are no more than what `check` found the GPU to have.
-    let (threads, shared_bytes) = (facts.threads as i32, facts.shared_bytes as usize);
+    let (threads, shared_bytes) = (bounds.threads as i32, bounds.shared_bytes as usize);
     let mut blocks = 0;
     // SAFETY: the pointer is valid for a write, and the function is there.
     Fault::check(unsafe {
@@ -315,9 +315,9 @@ fn resident_blocks(
 }
 
 /// Validates launch bounds of a kernel against the limits of the GPU.
-fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = facts;
-    let Facts { persistent, cluster, repeated, .. } = facts;
+fn check(kernel: &str, bounds: LaunchBounds, available: u32) -> Result<()> {
+    let LaunchBounds { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = bounds;
+    let LaunchBounds { persistent, cluster, repeated, .. } = bounds;
     if !(1..=MAX_THREADS).contains(&threads)
         || rows_per_block == 0
         || scratch_bytes % 16 != 0
@@ -326,7 +326,7 @@ fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
         || !(1..=MAX_CLUSTER).contains(&cluster)
     {
         return Err(Error::Driver(format!(
-            "{kernel}: its image is not one of this crate: {facts:?}"
+            "{kernel}: its image is not one of this crate: {bounds:?}"
         )));
     }
     if needed > available {
@@ -362,7 +362,7 @@ impl Aligned {
 mod tests {
     use super::*;
 
-    const FACTS: Facts = Facts {
+    const BOUNDS: LaunchBounds = LaunchBounds {
         threads: 128,
         shared_bytes: 65536,
         rows_per_block: 4,
@@ -376,25 +376,25 @@ mod tests {
     #[test]
     fn launch_structs_match_their_twins() {
         let words: [u8; 32] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8, 0]);
-        assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
+        assert_eq!(bytemuck::pod_read_unaligned::<LaunchBounds>(&words), BOUNDS);
         assert_eq!(size_of::<RawOperands>(), 168);
     }
 
     #[test]
-    fn a_kernel_that_the_gpu_cannot_run_is_named() {
-        assert_eq!(check("k", FACTS, 65536), Ok(()));
+    fn unsupported_kernel_is_rejected_with_its_name() {
+        assert_eq!(check("k", BOUNDS, 65536), Ok(()));
         assert_eq!(
-            check("k", FACTS, 65535),
+            check("k", BOUNDS, 65535),
             Err(Error::SharedMemory { kernel: "k".to_owned(), needed: 65536, available: 65535 })
         );
         for wrong in [
-            Facts { threads: 0, ..FACTS },
-            Facts { threads: 1025, ..FACTS },
-            Facts { rows_per_block: 0, ..FACTS },
-            Facts { scratch_bytes: 8, ..FACTS },
-            Facts { persistent: 2, ..FACTS },
-            Facts { cluster: 0, ..FACTS },
-            Facts { cluster: 9, ..FACTS },
+            LaunchBounds { threads: 0, ..BOUNDS },
+            LaunchBounds { threads: 1025, ..BOUNDS },
+            LaunchBounds { rows_per_block: 0, ..BOUNDS },
+            LaunchBounds { scratch_bytes: 8, ..BOUNDS },
+            LaunchBounds { persistent: 2, ..BOUNDS },
+            LaunchBounds { cluster: 0, ..BOUNDS },
+            LaunchBounds { cluster: 9, ..BOUNDS },
         ] {
             assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
         }
@@ -402,11 +402,11 @@ mod tests {
 
     #[test]
     fn grids_cover_all_rows_and_no_more_than_there_can_be() {
-        assert_eq!(FACTS.grid(1, MAX_GRID), 1);
-        assert_eq!(FACTS.grid(4, MAX_GRID), 1);
-        assert_eq!(FACTS.grid(5, MAX_GRID), 2);
-        assert_eq!(FACTS.grid(usize::MAX, MAX_GRID), MAX_GRID);
-        let clusters = Facts { cluster: 4, rows_per_block: 1, ..FACTS };
+        assert_eq!(BOUNDS.grid(1, MAX_GRID), 1);
+        assert_eq!(BOUNDS.grid(4, MAX_GRID), 1);
+        assert_eq!(BOUNDS.grid(5, MAX_GRID), 2);
+        assert_eq!(BOUNDS.grid(usize::MAX, MAX_GRID), MAX_GRID);
+        let clusters = LaunchBounds { cluster: 4, rows_per_block: 1, ..BOUNDS };
         assert_eq!(clusters.grid(1, MAX_GRID), 4);
         assert_eq!(clusters.grid(5, MAX_GRID), 20);
         assert_eq!(clusters.grid(5, 11), 8);

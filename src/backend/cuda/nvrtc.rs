@@ -55,7 +55,7 @@ functions! {
     ptx = c"nvrtcGetPTX": Content;
 }
 
-/// What to compile for.
+/// Target of a compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     /// Code of the GPU's own architecture.
@@ -192,8 +192,8 @@ impl Nvrtc {
         format!("nvrtc {major}.{minor} ({build})")
     }
 
-    /// What to compile for a GPU of that compute capability; `None` where it is older than
-    /// everything that this library knows.
+    /// Returns the target for a GPU of `capability`; `None` if it is older than every architecture
+    /// that this library knows.
     pub(super) fn target(&self, capability: u32) -> Option<Target> {
         Target::choose(&self.architectures, capability)
     }
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_nvrtc_is_refused_with_its_name() {
+    fn other_library_is_rejected_with_its_name() {
         for path in ["/not/there/libnvrtc.so", "Cargo.toml"] {
             let reason = Nvrtc::open(Path::new(path)).unwrap_err();
             assert!(reason.contains(path), "{reason}");

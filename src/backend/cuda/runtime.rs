@@ -152,11 +152,11 @@ mod tests {
             };
             let image = image.unwrap_or_else(|error| panic!("{:?}: {error}", unit[0]));
             for Entry { name, .. } in unit {
-                let (kernel, facts) = match sources_only {
-                    true => (format!(".entry {name}("), format!(" {name}_facts[")),
-                    false => (format!("\0{name}\0"), format!("\0{name}_facts\0")),
+                let (kernel, bounds) = match sources_only {
+                    true => (format!(".entry {name}("), format!(" {name}_launch_bounds[")),
+                    false => (format!("\0{name}\0"), format!("\0{name}_launch_bounds\0")),
                 };
-                assert!(contains(&image, &kernel) && contains(&image, &facts), "{name}");
+                assert!(contains(&image, &kernel) && contains(&image, &bounds), "{name}");
             }
         };
         let (units, next) = (units(), AtomicUsize::new(0));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nvrtc_refuses_comes_back_in_its_words() {
+    fn compiler_error_is_returned_with_its_log() {
         let Some(nvrtc) = nvrtc() else { return };
         let target = nvrtc.target(90).unwrap();
         let error =

@@ -20,7 +20,7 @@ const MODULUS_BYTES: u64 = 16;
 /// That of [`run`](super::run).
 pub(super) unsafe fn queue<G: Grids>(grids: &G, limbs: u64, operands: &RawOperands) -> Result<()> {
     let (folds, carries) = (kernel("folds")?, kernel("carries")?);
-    let tile = u64::from(grids.facts(folds)?.rows_per_block);
+    let tile = u64::from(grids.launch_bounds(folds)?.rows_per_block);
     let tiles = (limbs + SIGN_LIMBS).div_ceil(tile);
     let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
     let row_bytes = tiles * EDGE_BYTES + 4 * SIGN_LIMBS;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, bytes_of};
 
-use crate::backend::launch::{Facts, MOST_WORKSPACE_BYTES};
+use crate::backend::launch::{LaunchBounds, MAX_WORKSPACE_BYTES};
 use crate::backend::long::arguments::Tables;
 use crate::backend::long::plan::Plan;
 use crate::backend::once::OnceMap;
@@ -29,7 +29,7 @@ pub(crate) trait Grids {
     fn address(&self, memory: &mut Self::Memory) -> Result<u64>;
 
     /// Maximum number of rows of a launch.
-    fn most_rows(&self) -> usize {
+    fn max_rows(&self) -> usize {
         usize::MAX
     }
 
@@ -37,7 +37,7 @@ pub(crate) trait Grids {
     fn tables(&self) -> &TableCache<Self::Memory>;
 
     /// Launch configuration of a kernel.
-    fn facts(&self, kernel: LongKernelId) -> Result<Facts>;
+    fn launch_bounds(&self, kernel: LongKernelId) -> Result<LaunchBounds>;
 
     /// Queues `blocks` blocks of a kernel.
     ///
@@ -77,8 +77,8 @@ pub(in crate::backend) unsafe fn launch<G: Grids>(
     arguments: &impl Pod,
     work: u64,
 ) -> Result<()> {
-    let facts = grids.facts(kernel)?;
-    let blocks = work.div_ceil(u64::from(facts.rows_per_block.max(1)));
+    let bounds = grids.launch_bounds(kernel)?;
+    let blocks = work.div_ceil(u64::from(bounds.rows_per_block.max(1)));
     let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks <= i32::MAX as u32);
     let blocks = blocks.ok_or_else(|| Error::Driver(format!("a grid for {work} limbs")))?;
     // SAFETY: the caller's.
@@ -88,7 +88,7 @@ pub(in crate::backend) unsafe fn launch<G: Grids>(
 /// Returns the part of a block and the parts of a row, of a kernel that processes rows of `limbs`
 /// limbs by blocks.
 pub(super) fn tiles<G: Grids>(grids: &G, kernel: LongKernelId, limbs: u64) -> Result<(u64, u32)> {
-    let tile = u64::from(grids.facts(kernel)?.rows_per_block.max(1));
+    let tile = u64::from(grids.launch_bounds(kernel)?.rows_per_block.max(1));
     // Below 2^27: rows have at most 2^31 bits.
     Ok((tile, limbs.div_ceil(tile) as u32))
 }
@@ -110,8 +110,8 @@ pub(super) fn workspace<G: Grids>(
     row_bytes: u64,
     rows: usize,
 ) -> Result<(G::Memory, usize)> {
-    let wanted = usize::try_from(MOST_WORKSPACE_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
-    let mut part = wanted.min(grids.most_rows()).clamp(1, rows.max(1));
+    let wanted = usize::try_from(MAX_WORKSPACE_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
+    let mut part = wanted.min(grids.max_rows()).clamp(1, rows.max(1));
     loop {
         match grids.allocate(row_bytes.saturating_mul(part as u64)) {
             Err(Error::OutOfMemory { .. }) if part > 1 => part = part.div_ceil(2),

@@ -38,11 +38,11 @@ pub(super) struct Plan {
 }
 
 /// Logarithms of the fewest and of the most points.
-pub(super) const LEAST_LOG_POINTS: u32 = 16;
-pub(super) const MOST_LOG_POINTS: u32 = 26;
+pub(super) const MIN_LOG_POINTS: u32 = 16;
+pub(super) const MAX_LOG_POINTS: u32 = 26;
 
 /// Widest rows, in bits, of products that do not wrap: a result has the points of the longest plan.
-pub(crate) const WIDEST_FACTOR: usize = 32 << (MOST_LOG_POINTS - 1);
+pub(crate) const WIDEST_FACTOR: usize = 32 << (MAX_LOG_POINTS - 1);
 
 /// The plans, from the fewest points on.
 static PLANS: [Plan; 11] = [
@@ -62,8 +62,8 @@ static PLANS: [Plan; 11] = [
 impl Plan {
     /// Returns the plan of products of at most `limbs` limbs; `None` if there are too many.
     pub(super) fn of_limbs(limbs: u64) -> Option<Self> {
-        let log = limbs.max(1).next_power_of_two().ilog2().max(LEAST_LOG_POINTS);
-        PLANS.get((log - LEAST_LOG_POINTS) as usize).copied()
+        let log = limbs.max(1).next_power_of_two().ilog2().max(MIN_LOG_POINTS);
+        PLANS.get((log - MIN_LOG_POINTS) as usize).copied()
     }
 
     pub(super) fn log_points(&self) -> u32 {
@@ -201,14 +201,14 @@ mod tests {
     #[test]
     fn plans_have_their_points_and_roots() {
         for (index, plan) in PLANS.iter().enumerate() {
-            assert_eq!(plan.log_points(), LEAST_LOG_POINTS + index as u32);
+            assert_eq!(plan.log_points(), MIN_LOG_POINTS + index as u32);
             for p in plan.primes.values() {
                 let field = Field { p: p.into() };
                 let root = field.root(plan.log_points());
                 assert_eq!(field.power(root, plan.points() / 2), field.p - 1);
             }
         }
-        assert_eq!(PLANS.last().unwrap().log_points(), MOST_LOG_POINTS);
+        assert_eq!(PLANS.last().unwrap().log_points(), MAX_LOG_POINTS);
     }
 
     #[test]

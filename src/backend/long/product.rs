@@ -9,7 +9,7 @@ use gpuint_catalogue::Op;
 use crate::backend::launch;
 use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Parts, Source, Tables, Transform};
 use crate::backend::long::grids::{Grids, PlanTables, kernel, launch as launch_kernel, workspace};
-use crate::backend::long::plan::{LEAST_LOG_POINTS, Plan, WIDEST_FACTOR};
+use crate::backend::long::plan::{MIN_LOG_POINTS, Plan, WIDEST_FACTOR};
 use crate::backend::long::sum::Sum;
 use crate::error::{Error, Result};
 use crate::kernel::LongKernelId;
@@ -83,7 +83,7 @@ impl Product {
     ) -> Result<()> {
         let kernels = Kernels::of(plan)?;
         let planes = if self.factors[0] == self.factors[1] { 1 } else { 2 };
-        let tile = u64::from(grids.facts(kernels.remainders)?.rows_per_block);
+        let tile = u64::from(grids.launch_bounds(kernels.remainders)?.rows_per_block);
         let tiles = plan.points() / tile;
         let residues_bytes = 3 * 4 * planes * plan.points();
         let tables = tables(grids, plan)?;
@@ -91,7 +91,7 @@ impl Product {
         let start = grids.address(&mut memory)?;
         let edges = start + residues_bytes * most as u64;
         for part in launch::parts(rows, most) {
-            // Below 2^28: residues of a part have at most MOST_WORKSPACE_BYTES bytes, or one row.
+            // Below 2^28: residues of a part have at most MAX_WORKSPACE_BYTES bytes, or one row.
             let (first, rows) = (part.start as u64, part.len() as u32);
             let source = |factor: u64| Source {
                 limbs: factor + first * 4 * self.limbs,
@@ -165,7 +165,7 @@ pub(super) unsafe fn queue_cyclic<G: Grids>(
     out: u64,
     rows: usize,
 ) -> Result<()> {
-    let wraps = limbs.is_power_of_two() && limbs >> LEAST_LOG_POINTS != 0;
+    let wraps = limbs.is_power_of_two() && limbs >> MIN_LOG_POINTS != 0;
     if wraps {
         let product = Product { factors, limbs, parts: [(out, limbs), (0, 0)], is_cyclic: true };
         // SAFETY: the caller's.

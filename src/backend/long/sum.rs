@@ -37,7 +37,7 @@ impl Sum {
     /// That of [`run`](super::run).
     pub(super) unsafe fn queue<G: Grids>(&self, grids: &G, rows: usize) -> Result<()> {
         let (sums, carries) = (kernel("sums")?, kernel("carries")?);
-        let tile = u64::from(grids.facts(sums)?.rows_per_block);
+        let tile = u64::from(grids.launch_bounds(sums)?.rows_per_block);
         let tiles = self.limbs.div_ceil(tile);
         let (mut memory, most) = workspace(grids, tiles * EDGE_BYTES, rows)?;
         let edges = grids.address(&mut memory)?;

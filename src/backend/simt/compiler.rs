@@ -24,7 +24,7 @@ const VARIABLE: &str = "CXX";
 /// The compiler of systems without [`VARIABLE`].
 const DEFAULT: &str = "c++";
 /// Maximum bytes of kept objects, most recently used first: some ten states of the kernels.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// The running thread is a variable of the shim that kernels read without a call (`initial-exec`).
 const OPTIONS: &[&str] = &[
     "-std=c++17",
@@ -113,7 +113,7 @@ impl Compiler {
         let report = |path: &Path, error| {
             tracing::warn!(path = %path.display(), %error, "a unit is not cached");
         };
-        self.cache.or_make(&key, MOST_BYTES, report, || {
+        self.cache.or_make(&key, MAX_BYTES, report, || {
             let span = tracing::info_span!("compile", unit = name);
             span.in_scope(|| self.compile(unit, level))
         })

@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_int};
 pub use units::{Upset, plan_upset, rare_paths};
 
 use crate::backend::host::{self, HostMemory, host_memory_methods};
-use crate::backend::launch::{self, Facts, RawOperands};
+use crate::backend::launch::{self, LaunchBounds, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
 use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
@@ -92,12 +92,12 @@ impl Simt {
     }
 }
 
-/// The facts of a kernel's first phase.
-fn facts_of(shim: &units::Shim, kernel: &CStr) -> Result<Facts> {
-    let mut facts = Facts::default();
+/// The bounds of a kernel's first phase.
+fn launch_bounds_of(shim: &units::Shim, kernel: &CStr) -> Result<LaunchBounds> {
+    let mut bounds = LaunchBounds::default();
     // SAFETY: the pointers are valid for the call.
-    match unsafe { (shim.functions.facts)(kernel.as_ptr(), &raw mut facts) } {
-        OK => Ok(facts),
+    match unsafe { (shim.functions.launch_bounds)(kernel.as_ptr(), &raw mut bounds) } {
+        OK => Ok(bounds),
         _ => Err(Error::Driver(format!("{} is not loaded", kernel.to_string_lossy()))),
     }
 }
@@ -124,7 +124,7 @@ impl Grids for Simt {
         Ok(memory.as_bytes_mut().as_mut_ptr().expose_provenance() as u64)
     }
 
-    fn most_rows(&self) -> usize {
+    fn max_rows(&self) -> usize {
         self.max_part()
     }
 
@@ -132,9 +132,9 @@ impl Grids for Simt {
         &self.tables
     }
 
-    fn facts(&self, kernel: LongKernelId) -> Result<Facts> {
+    fn launch_bounds(&self, kernel: LongKernelId) -> Result<LaunchBounds> {
         let (shim, kernel) = units::load(Instance::Long(kernel))?;
-        facts_of(shim, &kernel)
+        launch_bounds_of(shim, &kernel)
     }
 
     unsafe fn launch_grid(
@@ -247,7 +247,7 @@ impl Backend for Simt {
             })
         };
         match strides {
-            Some(strides) if facts_of(shim, &kernel)?.row_bytes != 0 => {
+            Some(strides) if launch_bounds_of(shim, &kernel)?.row_bytes != 0 => {
                 launch::parts(rows, self.max_part())
                     .try_for_each(|part| launch(operands.part(strides, part)))
             }

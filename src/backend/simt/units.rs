@@ -11,7 +11,7 @@ use libloading::Library;
 use libloading::os::unix;
 use once_cell::sync::OnceCell;
 
-use crate::backend::launch::{Facts, RawOperands};
+use crate::backend::launch::{LaunchBounds, RawOperands};
 use crate::backend::library::{functions, in_words};
 use crate::backend::once::OnceMap;
 use crate::backend::simt::abi::{RawOptions, Stats};
@@ -22,7 +22,8 @@ use crate::process::Owner;
 
 // The declarations are those of `kernels/simt/abi.h`.
 functions! {
-    facts = c"gpuint_simt_facts": unsafe extern "C" fn(*const c_char, *mut Facts) -> c_int;
+    launch_bounds = c"gpuint_simt_launch_bounds":
+        unsafe extern "C" fn(*const c_char, *mut LaunchBounds) -> c_int;
     launch = c"gpuint_simt_launch": unsafe extern "C" fn(
         *const c_char,
         *const RawOperands,

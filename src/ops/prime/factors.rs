@@ -3,7 +3,7 @@
 //! A device with the kernel for it divides each row by products of primes, until one divides it
 //! (`kernels/sieve/rows.cuh`). Elsewhere, and on verified devices, rows are divided by products of
 //! primes that fit a digit, in one pass over the rows for each product
-//! (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host. Rows
+//! (`kernels/linear/div_rem_digit.cuh`). The remainders are divided by the primes on the host. Rows
 //! with a factor leave the batch when they are more than half of it.
 
 use std::ops::Range;
@@ -117,10 +117,10 @@ impl KernelProducts {
 /// p = 15 n^2, or 30 n^2.
 pub(super) fn trial_limit(shape: Shape, bits: usize, is_joint: bool) -> usize {
     /// Limit of the least numbers.
-    const LEAST: usize = 1000;
+    const MIN: usize = 1000;
     let limbs = bits.div_ceil(u32::BITS as usize);
     let limit = limbs.saturating_mul(limbs).saturating_mul(if is_joint { 30 } else { 15 });
-    limit.clamp(LEAST, (1 << LIMIT_BITS.min(shape.digit.bits())) - 1)
+    limit.clamp(MIN, (1 << LIMIT_BITS.min(shape.digit.bits())) - 1)
 }
 
 impl View<'_> {

@@ -10,7 +10,7 @@ use crate::ops::View;
 use crate::ops::residues::{DynModulus, DynResidues};
 use crate::ops::special::{has_powers, recognized};
 use crate::shape::narrowest;
-use crate::special::MOST_TERM;
+use crate::special::MAX_TERM;
 use crate::strategy::Strategy;
 
 impl View<'_> {
@@ -37,7 +37,7 @@ impl View<'_> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
             && base > 0
-            && u64::from(base) <= MOST_TERM
+            && u64::from(base) <= MAX_TERM
             && has_powers(self.batch);
         if !is_candidate {
             return Ok(None);

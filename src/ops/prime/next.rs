@@ -26,7 +26,7 @@ const WINDOW: usize = WINDOW_BITS;
 /// Rows that are searched together, and numbers that are tested together.
 const ROWS: usize = 1 << 16;
 /// Numbers of a row that are tested together, at most.
-const MOST_OF_ROW: usize = 32;
+const MAX_OF_ROW: usize = 32;
 
 /// Search above a row `n`.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl View<'_> {
             if undecided == 0 {
                 return collected(searches.iter().map(|search| search.found));
             }
-            let count = (ROWS / undecided).clamp(1, MOST_OF_ROW);
+            let count = (ROWS / undecided).clamp(1, MAX_OF_ROW);
             match sieve {
                 Sieve::Kernel(products) => self.refill(&mut searches, products, count)?,
                 Sieve::Host(products) => threads::install(|| {

@@ -36,7 +36,7 @@ use tracing::debug_span;
 
 use self::nodes::{moved, returned};
 use self::nonempty::Tree;
-use self::parts::MOST_PART_BITS;
+use self::parts::MAX_PART_BITS;
 use super::{View, faces};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -253,7 +253,7 @@ impl<T: Kernels> ProductTree<T> {
 /// Computes the greatest common divisor of each value and the product of all others, on several
 /// devices.
 pub(crate) fn batch_gcd_on(devices: &[Device], values: &[BigUint]) -> Result<Vec<BigUint>> {
-    parts::divisors(devices, values, MOST_PART_BITS)
+    parts::divisors(devices, values, MAX_PART_BITS)
 }
 
 impl View<'_> {
@@ -262,7 +262,7 @@ impl View<'_> {
     }
 
     pub(crate) fn batch_gcd_against(&self, numbers: &[BigUint]) -> Result<DynBatch> {
-        let cofactors = parts::cofactors(self.batch, numbers, MOST_PART_BITS)?;
+        let cofactors = parts::cofactors(self.batch, numbers, MAX_PART_BITS)?;
         debug_span!("divisors", rows = self.len()).in_scope(|| self.gcd(&cofactors))
     }
 }

@@ -46,15 +46,15 @@ use crate::interrupt::Stop;
 
 /// Bits of the rows of a part, unless it is one row: GPUs have wide products of rows of 2^30 bits,
 /// which hold the guard, and reciprocals have 64 bits less (`root.rs`).
-pub(super) const MOST_PART_BITS: u64 = (1 << 30) - 128;
+pub(super) const MAX_PART_BITS: u64 = (1 << 30) - 128;
 
 /// Most parts that rows are cut into for lack of memory. The levels of more parts need less memory
 /// than the rows.
-const MOST_CUTS: u64 = 64;
+const MAX_CUTS: u64 = 64;
 
 /// Most trees that a device keeps: 3 GB each on a GPU. The system may grant host memory without
 /// having it, so the CPU keeps fewer.
-const fn most_trees(backend: BackendKind) -> usize {
+const fn max_trees(backend: BackendKind) -> usize {
     match backend {
         BackendKind::Cuda => 8,
         BackendKind::Cpu | BackendKind::Simt => 2,
@@ -143,7 +143,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             let several = ranges.iter().filter(|part| part.len() > 1);
             let longest = several.map(|part| self.lengths[part.clone()].iter().sum::<u64>()).max();
             let half = longest.map(|bits| bits.div_ceil(2));
-            let half = half.filter(|&half| half >= total / MOST_CUTS);
+            let half = half.filter(|&half| half >= total / MAX_CUTS);
             for is_kept in [true, false] {
                 match (self.compute_parts(&ranges, is_kept, numbers, &result), half) {
                     (Err(Error::OutOfMemory { .. }), _) if is_kept => {}
@@ -169,7 +169,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         };
         let parts = ranges.iter().enumerate().collect();
         let parts = on_devices(self.devices, parts, |device, (index, range)| {
-            let is_kept = is_kept && index / self.devices.len() < most_trees(device.backend());
+            let is_kept = is_kept && index / self.devices.len() < max_trees(device.backend());
             let tree = tree(device, range)?;
             let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
             let fraction_bits = tree.fraction_bits();
@@ -350,14 +350,14 @@ mod tests {
             numbers([u64::MAX, u64::MAX - 1, u64::MAX, 2, 3]),
             numbers([p]),
         ];
-        let mut most_parts = 0;
+        let mut max_parts = 0;
         for values in &cases {
             for most in [1, 34, 40, 66, 100, 200, 1 << 20] {
-                most_parts = most_parts.max(check(&device, values, &[], most));
+                max_parts = max_parts.max(check(&device, values, &[], most));
                 check(&device, values, &numbers([p * 19, 0x1_0000_0001]), most);
             }
         }
-        assert_eq!(most_parts, 7);
+        assert_eq!(max_parts, 7);
     }
 
     #[test]

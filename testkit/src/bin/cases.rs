@@ -56,7 +56,7 @@ impl Shim {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn facts(&mut self, kernel: &str) -> io::Result<u64> {
+    fn bounds(&mut self, kernel: &str) -> io::Result<u64> {
         self.name(kernel)?;
         self.requests.write_all(&0u64.to_le_bytes())?;
         self.requests.flush()?;
@@ -121,7 +121,7 @@ impl Shim {
 
 impl Machine for Shim {
     fn rows_per_block(&mut self, kernel: &str) -> Option<usize> {
-        let answer = self.facts(kernel).unwrap_or(0);
+        let answer = self.bounds(kernel).unwrap_or(0);
         answer.checked_sub(1).map(|rows| rows as usize)
     }
 

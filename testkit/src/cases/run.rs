@@ -145,7 +145,7 @@ fn prepare(
 /// Errors of the first wrong rows of a launch.
 #[must_use]
 pub fn wrong(given: &Operands, expected: &[Expected], outcome: &Outcome) -> Vec<String> {
-    const MOST: usize = 3;
+    const MAX: usize = 3;
     let mut wrong = Vec::new();
     if !given.without_status {
         let lowest = expected.iter().position(|row| row.fails).map_or(u64::MAX, |row| row as u64);
@@ -188,7 +188,7 @@ pub fn wrong(given: &Operands, expected: &[Expected], outcome: &Outcome) -> Vec<
             let shown = inputs.map(|input| show(input, row, given.rows)).join("\n  ");
             wrong.push(format!("row {row}: {}\n  {shown}", errors.join(", ")));
         }
-        if wrong.len() == MOST {
+        if wrong.len() == MAX {
             break;
         }
     }

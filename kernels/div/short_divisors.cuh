@@ -3,7 +3,7 @@
 // A block of quotient by transforms or by tensor cores costs nearly the same for every short
 // divisor, whereas the work of lanes is proportional to the length of the divisor. But lanes divide
 // a row in N / 8 dependent blocks of quotient, however few rows there are: a batch with less than
-// LEAST_ROWS rows for each block of threads lets them join list 0.
+// MIN_ROWS rows for each block of threads lets them join list 0.
 #pragma once
 #include "core/abi.cuh"
 #include "div/lanes/division.cuh"
@@ -16,12 +16,12 @@ namespace gpuint {
 // batch, or of the blocks that run at a time.
 template <class Plan>
 struct ShortRows {
-  static constexpr u32 MOST_WORDS = Plan::ShortPolicy::MOST_LIMBS / WORD;
+  static constexpr u32 MAX_WORDS = Plan::ShortPolicy::MAX_LIMBS / WORD;
   static constexpr bool HAS_LENGTHS = true;
 
   GPUINT_DEVICE static u64 count(const Operands& o) {
     const u32 rows = Plan(o).count(Plan::SHORT);
-    return rows >= Plan::ShortPolicy::LEAST_ROWS * gridDim.x ? rows : 0;
+    return rows >= Plan::ShortPolicy::MIN_ROWS * gridDim.x ? rows : 0;
   }
   GPUINT_DEVICE static u32 row(const Operands& o, u64 index) {
     return Plan(o).list(Plan::SHORT)[index];

@@ -93,7 +93,7 @@ struct DivRemDigit {
   using Policy = DigitDivisionPolicy;
   // Lanes of a row.
   static constexpr u32 LANES =
-      min_of(32, power_of_two_at_least(ceil_div(WORDS, Policy::LEAST_WORDS_PER_LANE)));
+      min_of(32, power_of_two_at_least(ceil_div(WORDS, Policy::MIN_WORDS_PER_LANE)));
   static constexpr u32 CHUNK = ceil_div(WORDS, LANES);
   using G = Group<LANES>;
   static constexpr u32 THREADS = Policy::THREADS;

@@ -6,7 +6,7 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
-#include "mul/product.cuh"
+#include "mul/product_rows.cuh"
 #include "mul/tensor/toeplitz_short.cuh"
 #include "tuning/mul.cuh"
 
