@@ -5,6 +5,7 @@
 #![allow(
     missing_debug_implementations,
     clippy::must_use_candidate,
+    rustdoc::private_intra_doc_links,
     reason = "only the program and its tests use the library"
 )]
 
