@@ -124,3 +124,21 @@ fn time_of_few_powers_is_that_of_the_table() {
     let ms = cell.strip_suffix(" (256)").expect("256 rows");
     assert_contains(&format!("256 powers of 1024 bits take {ms} ms"));
 }
+
+#[test]
+fn times_of_batch_gcds_are_those_of_the_table() {
+    let results = read("benches/RESULTS.md");
+    let table =
+        results.split("| keys | 2,500 | 10,000 | 100,000 | 1,000,000 |").nth(1).expect("the table");
+    let row = table.lines().find(|line| line.starts_with("| all |")).expect("its row");
+    let ms: Vec<String> = row
+        .split('|')
+        .skip(3)
+        .take(3)
+        .map(|cell| format!("{:.0}", cell.trim().parse::<f64>().expect("a time")))
+        .collect();
+    assert_contains(&format!(
+        "a batch GCD of 10,000, 100,000 and 1,000,000 RSA moduli of 2048 bits takes {}, {} and {} ms",
+        ms[0], ms[1], ms[2]
+    ));
+}
