@@ -309,6 +309,11 @@ impl DynBatch {
         &mut self.buffer
     }
 
+    /// Sets all rows to zero.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.device.memory().fill(&mut self.buffer, 0)
+    }
+
     /// Replaces the rows by the output of `write`, in memory that the device keeps for this:
     /// only the first call for a size allocates.
     pub(crate) fn assign(

@@ -333,11 +333,23 @@ impl AtShape<'_> {
         let name = workload.name();
         self.way(Op::DivRem, name, batches)?;
         if workload == Workload::Uniform {
-            self.way(Op::ShiftedInverse, name, batches)?;
+            self.shifted_inverses(name, batches)?;
         }
         if has_kernel(Op::DivRemBy, batches.u.shape()) && self.is_asked(Op::DivRemBy.name()) {
             batches.prepare()?;
             self.way(Op::DivRemBy, name, batches)?;
+        }
+        Ok(())
+    }
+
+    /// Times and checks `floor(2^BITS / v)`: by a division, unless the kernels of `Auto` iterate.
+    fn shifted_inverses(&mut self, operands: &str, batches: &mut Batches) -> Result<()> {
+        let Batches { u, v, out: [inverse, _], .. } = batches;
+        let (shape, rows) = (u.shape(), u.len());
+        let h = shape.digits();
+        let name = Op::ShiftedInverse.name();
+        if self.time_named(shape, rows, name, operands, || v.shifted_inverse_into(h, inverse))? {
+            batches.check(Op::ShiftedInverse, CHECKED)?;
         }
         Ok(())
     }
@@ -390,9 +402,9 @@ impl AtShape<'_> {
             Err(error) => return Err(error.into()),
         };
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * shape.bits) as f64;
-        let op = Op::ALL.iter().find(|op| op.name() == name);
+        let op = Op::ALL.iter().find(|op| op.name() == name && **op != Op::ShiftedInverse);
         let auto = |&op| self.device.algorithm(op, Strategy::Auto, shape, rows).ok();
-        // Without a kernel the operation is composed of others.
+        // Without a kernel the operation is composed of others, as an inverse that is a quotient is.
         let algorithm = op.and_then(auto).map_or(String::new(), |algorithm| algorithm.to_string());
         self.measured.add(name, operands, shape.bits, Time { algorithm, ms });
         Ok(true)

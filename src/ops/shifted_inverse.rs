@@ -1,13 +1,30 @@
 //! The whole shifted inverse, `shinv_h(v) = floor(B^h / v)`, by Newton's iteration in integers
-//! (Watt, "Efficient Generic Quotients Using Exact Arithmetic"; `kernels/div/shifted_inverse.cuh`).
+//! (Watt, "Efficient Generic Quotients Using Exact Arithmetic"; `kernels/div/shifted_inverse.cuh`),
+//! or by a division.
+//!
+//! A division takes a third of the time or less, and [`Auto`](crate::Auto) divides on devices with
+//! kernels where the dividend has room, `b = h log2 B <= BITS`. For `b = BITS`, `2^b` has no room,
+//! but
+//!
+//! ```text
+//! floor(2^b / v) = floor((2^b - v) / v) + 1,     0 <= 2^b - v < 2^b for 0 < v
+//! ```
+//!
+//! and `2^b - v` is `0 - v` modulo `2^BITS`. The last sum has a carry for `v = 1` only, whose
+//! inverse has no room.
+
+use std::cmp::Ordering;
 
 use gpuint_catalogue::Op;
-use num_traits::Zero;
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
 
 use super::{View, faces};
-use crate::backend::{Operands, Params};
+use crate::backend::{BackendKind, Operands, Params};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::strategy::Strategy;
 
 impl View<'_> {
     pub(crate) fn shifted_inverse(&self, h: usize) -> Result<DynBatch> {
@@ -24,9 +41,23 @@ impl View<'_> {
         if bits >= 2 * self.shape().bits {
             return Err(self.no_inverse(bits, 0));
         }
-        if !self.has_kernel(Op::ShiftedInverse) {
-            return self.divide_power(bits, out);
+        let has_kernel = self.has_kernel(Op::ShiftedInverse);
+        if has_kernel && (self.strategy != Strategy::Auto || !self.is_quotient(bits)) {
+            return self.iterate(bits, out);
         }
+        match bits.cmp(&self.shape().bits) {
+            Ordering::Less => self.divide_power(bits, out),
+            Ordering::Equal => self.divide_negative(out),
+            Ordering::Greater => self.divide_wide(bits, out),
+        }
+    }
+
+    /// Decides if a division gives the inverses faster than the kernels of Newton's iteration.
+    fn is_quotient(&self, bits: usize) -> bool {
+        bits <= self.shape().bits && self.device().backend() != BackendKind::Cpu
+    }
+
+    fn iterate(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
         let operands = Operands {
             outs: [Some(out.buffer_mut()), None],
             params: Params { exponent: bits as u32, ..Params::default() },
@@ -38,15 +69,46 @@ impl View<'_> {
         }
     }
 
-    /// Divides `2^bits` by the rows, in rows of twice the width if it does not fit.
+    /// Divides `2^bits`, `bits < BITS`, by the rows.
     fn divide_power(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
-        let power = |shape| DynBatch::zeros(self.device(), shape, self.len())?.with_bit(bits);
-        if bits < self.shape().bits {
-            return power(self.shape())?.div_into(self.batch, out);
+        out.clear()?;
+        out.assign(|zeros, power| zeros.view().add_power(bits, power, None))?;
+        out.assign(|power, quotient| power.div_into(self.batch, quotient))
+    }
+
+    /// Divides `2^BITS` by the rows.
+    fn divide_negative(&self, out: &mut DynBatch) -> Result<()> {
+        out.clear()?;
+        out.assign(|zeros, negative| zeros.wrapping_sub_into(self.batch, negative))?;
+        let divided = out.assign(|negative, quotient| negative.div_into(self.batch, quotient));
+        let mut carry = self.alloc_mask()?;
+        if divided.is_ok() {
+            out.assign(|quotient, inverse| {
+                quotient.view().add_power(0, inverse, Some(&mut carry))
+            })?;
         }
+        match divided {
+            Ok(()) if !carry.any()? => Ok(()),
+            Ok(()) | Err(Error::DivisionByZero { .. }) => {
+                let first = self.lt_mask_all(&2u32.into())?.indices()?.first().copied();
+                Err(self.no_inverse(self.shape().bits, first.unwrap_or_default()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Computes `self + 2^bits` for `bits < BITS`, with or without the mask of carries.
+    fn add_power(&self, bits: usize, out: &mut DynBatch, carry: Option<&mut Mask>) -> Result<()> {
+        let power = self.row_of(&(BigUint::one() << bits))?;
+        self.sum(Op::Add, self.operands_with_all(&power), out, carry)
+    }
+
+    /// Divides `2^bits`, `bits > BITS`, by the rows, in rows of twice the width.
+    fn divide_wide(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
         let wide = self.doubled("shifted inverses beyond the width")?;
+        let power = DynBatch::zeros(self.device(), wide, self.len())?.with_bit(bits)?;
         // The quotient by 0 is too wide, too.
-        let (quotient, _, _) = power(wide)?.div_rem_masked(&self.resized(wide)?)?;
+        let (quotient, _, _) = power.div_rem_masked(&self.resized(wide)?)?;
         match quotient.view().launch_checked(Op::Resize, quotient.view().resizing(out))? {
             None => Ok(()),
             Some(row) => Err(self.no_inverse(bits, row)),
@@ -74,8 +136,9 @@ faces! {
     by Mult, "Shifted inverses";
 
     /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
-    /// does not fit in `BITS` bits is an error. From 2^19 bits on it is a division, of rows of
-    /// twice the width if `B^h` does not fit: the widest shape returns
+    /// does not fit in `BITS` bits is an error. Up to `B^h = 2^BITS`, `Auto` divides on a GPU, and
+    /// strategies iterate. From 2^19 bits on it is always a division, of rows of twice the width if
+    /// `B^h` exceeds `2^BITS`: the widest shape returns
     /// [`ShapeMissing`](crate::Error::ShapeMissing) for such an `h`.
     ///
     /// ```
@@ -98,8 +161,8 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn shifted_inverse(h: Count) -> New;
 
-    /// Computes [`shifted_inverse`](Self::shifted_inverse) into an existing batch, without
-    /// allocating.
+    /// Computes [`shifted_inverse`](Self::shifted_inverse) into an existing batch. For divisions
+    /// the device keeps memory for one batch of the size, so that only the first call allocates it.
     ///
     /// After an error for a row, the contents of `out` are unspecified.
     ///
