@@ -115,7 +115,7 @@ impl Params {
 /// The status word of a call in which no row failed.
 pub(crate) const NO_ROW: u64 = u64::MAX;
 
-/// The index of a gathered row that stays as it is (`kernels/rows/gather.cuh`).
+/// Index that leaves a gathered row unchanged (`kernels/rows/gather.cuh`).
 pub(crate) const SKIPPED_ROW: u64 = u64::MAX;
 
 /// A kernel and its operands: the work of a device. There is at least one row.

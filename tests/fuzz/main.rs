@@ -143,7 +143,7 @@ fn shrinking_keeps_failing_steps() {
     assert!(shrink(steps, fails) == [step(7), step(31)]);
 }
 
-/// Operations that compositions compute, and those that are parts of others only.
+/// Operations without a form of their own: parts of other operations, or computed by compositions.
 const WITHOUT_FORM: [Op; 25] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,

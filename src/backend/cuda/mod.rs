@@ -92,8 +92,8 @@ impl Cuda {
         Ok(Some(table))
     }
 
-    /// Allocates the workspace of `rows` rows; returns it with the number of rows. Rows that
-    /// `may_part` are halved while memory is short, down to those that run at a time.
+    /// Allocates the workspace of `rows` rows; returns it with the number of rows. With `may_part`
+    /// the number is halved while memory is short, down to the rows that run at a time.
     fn workspace(
         &self,
         function: &Function,

@@ -1,5 +1,5 @@
-//! Square roots, and the kernels of their levels by the equations of `kernels/root/level.cuh`, on
-//! any operands: numbers of twice the bits of a level, which has twice those of the kernel's rows.
+//! Square roots, and the kernels of their levels by the equations of the header `root/level.cuh`,
+//! on any operands: numbers of twice the bits of a level, which has twice those of the kernel's rows.
 
 use gpuint::Op;
 use gpuint::num_bigint::BigUint;

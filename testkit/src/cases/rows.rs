@@ -7,7 +7,7 @@ use super::{Draws, Row, value_of};
 use crate::launch::Operands;
 use crate::operands::SUMS;
 
-/// Index of a row that stays as it is.
+/// Index that leaves a row unchanged.
 const UNCHANGED: u64 = u64::MAX;
 /// Rows of the table of a byte.
 const OF_BYTE: usize = 256;

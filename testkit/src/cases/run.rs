@@ -1,4 +1,4 @@
-//! Runs kernels on a machine and compares their results with those that are expected.
+//! Runs kernels on a machine and compares their results with the expected ones.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{DigitKind, Op, Shape};
