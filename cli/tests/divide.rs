@@ -449,7 +449,7 @@ fn side_by_side(
     let result = Job::new(devices, Settings { hex: false, verify: true }, &stop).run(
         &mut reader,
         Some(lines),
-        &mut |line, _| rejected.push(line),
+        &mut |rows| rejected.extend(rows.iter().map(|(line, _)| line)),
         &ProgressBar::hidden(),
     );
     (result, rejected)

@@ -1,5 +1,6 @@
 //! From options to an exit status: opens the files and the device, runs the job and reports.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::thread;
@@ -131,10 +132,14 @@ pub fn run(
     let result = Job::new(devices, settings, stop).run(
         &mut reader,
         output.lines(&mut stdout),
-        &mut |line, error| {
+        &mut |rejected| {
             status = Status::RowsRejected;
-            // Standard error may be closed; the output contains the line as well.
-            bar.suspend(|| drop(writeln!(stderr, "error: line {line}: {error}")));
+            let mut text = String::new();
+            for (line, error) in rejected {
+                let _ = writeln!(text, "error: line {line}: {error}");
+            }
+            // Standard error may be closed; the output contains the lines as well.
+            bar.suspend(|| drop(stderr.write_all(text.as_bytes())));
         },
         &bar,
     );

@@ -331,12 +331,12 @@ impl<'a> Job<'a> {
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if it is given, and passes
-    /// each row without a result to `reject`, in the order of the input.
+    /// the lines of rows without a result to `reject`, chunk by chunk in the order of the input.
     pub fn run<R: BufRead + Send>(
         &self,
         reader: &mut Reader<R>,
         lines: Option<&mut dyn Lines>,
-        reject: &mut dyn FnMut(u64, &RowError),
+        reject: &mut dyn FnMut(&[(u64, RowError)]),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
         let widths: Vec<Shape> = widths().collect();
@@ -461,7 +461,7 @@ fn read<R: BufRead>(reader: &mut Reader<R>, work: &mut Work, times: &mut Times) 
 /// Destination of the results.
 struct Writer<'l, 'r> {
     lines: Option<&'l mut dyn Lines>,
-    reject: &'r mut dyn FnMut(u64, &RowError),
+    reject: &'r mut dyn FnMut(&[(u64, RowError)]),
     stop: &'r AtomicBool,
     /// The last line whose results were written.
     line: u64,
@@ -475,8 +475,9 @@ impl Writer<'_, '_> {
     fn take(&mut self, work: &mut Work) -> Result<bool, JobError> {
         let Work { chunk, more, parts, rejected, .. } = work;
         self.rejected += rejected.len() as u64;
-        for (line, error) in rejected.drain(..) {
-            (self.reject)(line, &error);
+        if !rejected.is_empty() {
+            (self.reject)(rejected);
+            rejected.clear();
         }
         let written = self.write(parts, &chunk.end);
         written.map_err(|source| JobError::Write { line: self.line, source })?;
