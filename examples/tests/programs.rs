@@ -44,6 +44,8 @@ fn examples_check_their_results() {
     assert!(out.starts_with("2 of 3 moduli"), "{out}");
     let (out, _) = text(env!("CARGO_BIN_EXE_mersenne"), &[]);
     assert!(out.contains("521, 607"), "{out}");
+    let (out, _) = text(env!("CARGO_BIN_EXE_election"), &["--rows", "4", "--backend", "cpu"]);
+    assert!(out.contains("changed selections found: [0, 2, 3]"), "{out}");
 }
 
 /// Primes of many sizes, and composites that pass weaker tests.
