@@ -67,6 +67,7 @@ EXAMPLES = {
     "src/ops/div.rs": INTERFACE,
     "src/sieve/progression.rs": INTERFACE,
     "src/ops/tree/layout.rs": INTERFACE,
+    "xgboost/src/plugin.rs": "fmt clippy members doc",
     "testkit/src/oracle.rs": "fmt clippy test members fuzz benches doc tsan asan",
     "tests/driver/stand_in.cpp": "fmt test",
     "tests/ecosystem.rs": "fmt clippy features",
