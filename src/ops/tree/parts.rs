@@ -198,7 +198,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
 }
 
 /// Cuts rows of these lengths into parts of similar length, with at most `most` bits or one row.
-fn cut(lengths: &[u64], most: u64) -> Vec<Range<usize>> {
+pub(super) fn cut(lengths: &[u64], most: u64) -> Vec<Range<usize>> {
     let total: u64 = lengths.iter().sum();
     let wanted = total.div_ceil(total.div_ceil(most.max(1)).max(1));
     let mut parts = Vec::new();

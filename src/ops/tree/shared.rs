@@ -7,6 +7,12 @@
 //! "Factoring into coprimes in essentially linear time", Journal of Algorithms 54, 2005, for
 //! coprime bases).
 //!
+//! Numbers with a random small factor each, such as damaged keys, share all small primes: a random
+//! number has the prime p with probability 1/p, and of `m` numbers about m^2 / (2 L ln L) pairs
+//! share a prime above L. So the primes up to `m` are split off first, which leaves about one
+//! number in 2 ln m. They divide the common divisors, and a remainder tree finds their part of
+//! each.
+//!
 //! A number with `g = n`, such as a key both of whose primes are in other keys, needs a part of the
 //! others: it may share one of its primes only with them. Random parts of density 1/2, 1/4, ..
 //! split most of these numbers, and pairs split the rest. A pair always does: `n` has a common
@@ -18,15 +24,18 @@
 use std::collections::HashMap;
 
 use num_bigint::BigUint;
-use num_traits::One;
+use num_traits::{One, ToPrimitive, Zero};
 
 use super::DynProductTree;
+use super::parts::{MAX_PART_BITS, cut};
 use crate::backend::host::{check_room, collected, zeroed_vec};
 use crate::batch::Batch;
+use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::interrupt::{self, on_all_cores};
 use crate::shape::Kernels;
+use crate::sieve::primes;
 
 /// A row that has a common divisor with another row: [`shared_factors`](DynBatch::shared_factors).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +58,8 @@ pub struct SharedFactors {
 struct Base {
     numbers: Vec<BigUint>,
     indices: HashMap<BigUint, usize>,
-    /// Both parts of a number that is split.
-    parts: Vec<Option<[usize; 2]>>,
+    /// Numbers of which a number that is split is the product; none of a whole number.
+    parts: Vec<Vec<usize>>,
 }
 
 impl Base {
@@ -59,7 +68,7 @@ impl Base {
         let Self { numbers, indices, parts } = self;
         *indices.entry(number).or_insert_with_key(|number| {
             numbers.push(number.clone());
-            parts.push(None);
+            parts.push(Vec::new());
             numbers.len() - 1
         })
     }
@@ -67,13 +76,22 @@ impl Base {
     /// Splits a number by a divisor of it; returns true if it is a proper one of a whole number.
     fn split(&mut self, index: usize, divisor: &BigUint) -> bool {
         let number = &self.numbers[index];
-        if divisor.is_one() || divisor == number || self.parts[index].is_some() {
+        if divisor.is_one() || divisor == number || !self.is_whole(index) {
             return false;
         }
         let rest = number / divisor;
-        let parts = [self.index(divisor.clone()), self.index(rest)];
-        self.parts[index] = Some(parts);
+        self.parts[index] = vec![self.index(divisor.clone()), self.index(rest)];
         true
+    }
+
+    /// Returns true if a number is not split.
+    fn is_whole(&self, index: usize) -> bool {
+        self.parts[index].is_empty()
+    }
+
+    /// Returns the parts of a number, or the number itself.
+    fn parts_of(&self, index: usize) -> Vec<usize> {
+        if self.is_whole(index) { vec![index] } else { self.parts[index].clone() }
     }
 
     /// Returns the indices of the numbers of which a number is the product, in ascending order of
@@ -81,49 +99,98 @@ impl Base {
     fn factors(&self, index: usize) -> Vec<usize> {
         let (mut whole, mut open) = (Vec::new(), vec![index]);
         while let Some(index) = open.pop() {
-            match self.parts[index] {
-                Some(parts) => open.extend(parts),
-                None => whole.push(index),
+            match self.is_whole(index) {
+                true => whole.push(index),
+                false => open.extend(&self.parts[index]),
             }
         }
         whole.sort_by(|&a, &b| self.numbers[a].cmp(&self.numbers[b]));
         whole
     }
 
+    /// Returns the numbers of these indices.
+    fn values(&self, indices: &[usize]) -> Vec<BigUint> {
+        indices.iter().map(|&index| self.numbers[index].clone()).collect()
+    }
+
+    /// Splits off the primes up to the number of `flagged`: numbers that have a common divisor with
+    /// the product of all others, which is beside them. Returns the parts with other common
+    /// divisors.
+    fn split_small(
+        &mut self,
+        device: &Device,
+        flagged: &[(usize, &BigUint)],
+    ) -> Result<Vec<usize>> {
+        if flagged.is_empty() {
+            return Ok(Vec::new());
+        }
+        let primes: Vec<u32> = primes(2..flagged.len() as u64 + 1).map(|p| p as u32).collect();
+        let divisors = collected(flagged.iter().map(|&(_, divisor)| divisor))?;
+        let smooth = smooth_parts(device, &divisors, &primes)?;
+        let split = on_all_cores(flagged.len(), 0, |place| {
+            let (index, divisor) = flagged[place];
+            let (mut rest, mut left) = (self.numbers[index].clone(), divisor.clone());
+            let mut factors = Vec::new();
+            for prime in prime_factors(smooth[place].clone(), &primes) {
+                while (&left % prime).is_zero() {
+                    left /= prime;
+                }
+                while (&rest % prime).is_zero() {
+                    rest /= prime;
+                    factors.push(prime);
+                }
+            }
+            Ok((factors, rest, left))
+        })?;
+        let mut open = Vec::new();
+        for (&(index, _), (factors, rest, left)) in flagged.iter().zip(split) {
+            let mut parts = collected(factors.into_iter().map(|prime| self.index(prime.into())))?;
+            let rest = self.index(rest);
+            if !self.numbers[rest].is_one() {
+                parts.push(rest);
+            }
+            if parts != [index] {
+                self.parts[index] = parts;
+            }
+            if !left.is_one() {
+                self.split(rest, &left);
+                open.extend(self.parts_of(rest));
+            }
+        }
+        Ok(open)
+    }
+
     /// Splits numbers until all of them are coprime.
-    fn refine(&mut self, batch: &DynBatch, numbers: Vec<usize>) -> Result<()> {
+    fn refine(&mut self, device: &Device, numbers: Vec<usize>) -> Result<()> {
         let mut open = numbers;
-        while open.len() > 1 {
-            let rows = self.rows(batch, &open)?;
+        loop {
+            open.sort_unstable();
+            open.dedup();
+            open.retain(|&index| !self.numbers[index].is_one() && self.is_whole(index));
+            if open.len() < 2 {
+                return Ok(());
+            }
+            let rows = self.rows(device, &open)?;
             let divisors = rows.batch_gcd()?.to_biguints()?;
             let mut has_split = false;
             let mut next = Vec::new();
             for (&index, divisor) in open.iter().zip(&divisors) {
                 has_split |= self.split(index, divisor);
-                match self.parts[index] {
-                    Some(parts) => next.extend(parts),
-                    // It is coprime to all others.
-                    None if divisor.is_one() => {}
-                    None => next.push(index),
+                // A divisor of 1 is that of a number coprime to all others.
+                if !divisor.is_one() {
+                    next.extend(self.parts_of(index));
                 }
             }
             if !has_split && !next.is_empty() {
-                self.split_some(batch, &next)?;
-                next = collected(next.iter().flat_map(|&index| match self.parts[index] {
-                    Some(parts) => parts.to_vec(),
-                    None => vec![index],
-                }))?;
+                self.split_some(device, &next)?;
+                next = collected(next.iter().flat_map(|&index| self.parts_of(index)))?;
             }
-            next.sort_unstable();
-            next.dedup();
-            next.retain(|&index| !self.numbers[index].is_one() && self.parts[index].is_none());
             open = next;
         }
-        Ok(())
     }
 
     /// Splits some of distinct numbers, of which each divides the product of the others.
-    fn split_some(&mut self, batch: &DynBatch, open: &[usize]) -> Result<()> {
+    fn split_some(&mut self, device: &Device, open: &[usize]) -> Result<()> {
         let rounds = 2 * u64::from(open.len().ilog2()) + 2;
         for round in 0..rounds {
             interrupt::check()?;
@@ -134,7 +201,7 @@ impl Base {
             if chosen.is_empty() || others.is_empty() {
                 continue;
             }
-            let (a, b) = (self.rows(batch, &chosen)?, self.rows(batch, &others)?);
+            let (a, b) = (self.rows(device, &chosen)?, self.rows(device, &others)?);
             let (a_tree, b_tree) = (DynProductTree::new(&a)?, DynProductTree::new(&b)?);
             let of_a = a_tree.remainders(&b_tree.root())?.gcd(&a)?.to_biguints()?;
             let of_b = b_tree.remainders(&a_tree.root())?.gcd(&b)?.to_biguints()?;
@@ -148,7 +215,7 @@ impl Base {
         }
         for &index in open {
             let number = self.numbers[index].clone();
-            let rows = self.rows(batch, open)?;
+            let rows = self.rows(device, open)?;
             let all = DynBatch::splat(rows.device(), rows.shape(), &number, rows.len())?;
             let mut has_split = false;
             for (&other, divisor) in open.iter().zip(rows.gcd(&all)?.to_biguints()?) {
@@ -164,11 +231,60 @@ impl Base {
         Ok(())
     }
 
-    /// Returns numbers as rows like those of a batch.
-    fn rows(&self, batch: &DynBatch, indices: &[usize]) -> Result<DynBatch> {
-        let numbers = collected(indices.iter().map(|&index| &self.numbers[index]))?;
-        DynBatch::from_biguints(batch.device(), batch.shape(), numbers)
+    /// Returns numbers as rows of the narrowest shape on a device.
+    fn rows(&self, device: &Device, indices: &[usize]) -> Result<DynBatch> {
+        rows_of(device, indices.iter().map(|&index| &self.numbers[index]))
     }
+}
+
+/// Returns numbers as rows of the narrowest shape on a device.
+fn rows_of<'n>(device: &Device, numbers: impl Iterator<Item = &'n BigUint>) -> Result<DynBatch> {
+    let numbers = collected(numbers)?;
+    let bits = numbers.iter().map(|number| number.bits()).max().unwrap_or(0);
+    let shape = device.shape_for(usize::try_from(bits).unwrap_or(usize::MAX))?;
+    DynBatch::from_biguints(device, shape, numbers)
+}
+
+/// Computes the greatest common divisors of numbers and the product of all primes.
+fn smooth_parts(device: &Device, numbers: &[&BigUint], primes: &[u32]) -> Result<Vec<BigUint>> {
+    let primes = collected(primes.iter().map(|&prime| BigUint::from(prime)))?;
+    let product = DynProductTree::new(&rows_of(device, primes.iter())?)?.root();
+    let lengths = collected(numbers.iter().map(|number| number.bits()))?;
+    let mut smooth = Vec::new();
+    for part in cut(&lengths, MAX_PART_BITS) {
+        let rows = rows_of(device, numbers[part].iter().copied())?;
+        let rests = DynProductTree::new(&rows)?.remainders(&product)?;
+        smooth.extend(rows.gcd(&rests)?.to_biguints()?);
+    }
+    Ok(smooth)
+}
+
+/// Returns the prime factors of a product of different ones of `primes`, which are all primes up to
+/// a limit.
+fn prime_factors(product: BigUint, primes: &[u32]) -> Vec<u32> {
+    let (mut product, mut factors) = (product, Vec::new());
+    let mut primes = primes.iter().copied();
+    while product.bits() > 64 {
+        let Some(prime) = primes.next() else { return factors };
+        if (&product % prime).is_zero() {
+            product /= prime;
+            factors.push(prime);
+        }
+    }
+    let mut rest = product.to_u64().unwrap_or(1);
+    for prime in primes {
+        let wide = u64::from(prime);
+        if wide * wide > rest {
+            break;
+        }
+        if rest.is_multiple_of(wide) {
+            rest /= wide;
+            factors.push(prime);
+        }
+    }
+    // A number without a factor up to its root is prime.
+    factors.extend(u32::try_from(rest).ok().filter(|&rest| rest > 1));
+    factors
 }
 
 /// A hash of two numbers (splitmix64: G. Steele, D. Lea and C. Flood, OOPSLA 2014).
@@ -199,6 +315,38 @@ fn distinct(batch: &DynBatch) -> Result<Vec<(BigUint, Vec<usize>)>> {
     Ok(values)
 }
 
+/// The values above 1 of a batch, with their factors.
+struct Factored {
+    /// Each value once, with its rows.
+    values: Vec<(BigUint, Vec<usize>)>,
+    base: Base,
+    /// Factors of each value in the base, ascending; none of a value that is coprime to all others.
+    factors: Vec<Vec<usize>>,
+}
+
+impl Factored {
+    fn of(batch: &DynBatch) -> Result<Self> {
+        // Values are in a list and in a table.
+        check_room(batch.len().saturating_mul(3), batch.shape().bytes() + size_of::<[usize; 8]>())?;
+        let device = batch.device();
+        let values = distinct(batch)?;
+        let rows = DynBatch::from_biguints(device, batch.shape(), values.iter().map(|v| &v.0))?;
+        let divisors = rows.batch_gcd()?.to_biguints()?;
+        drop(rows);
+        let mut base = Base::default();
+        let mut indices = Vec::new();
+        for ((value, _), divisor) in values.iter().zip(&divisors) {
+            indices.push((!divisor.is_one()).then(|| base.index(value.clone())));
+        }
+        let flagged = indices.iter().zip(&divisors).filter_map(|(&index, d)| Some((index?, d)));
+        let open = base.split_small(device, &collected(flagged)?)?;
+        base.refine(device, open)?;
+        let factors = |index: Option<usize>| index.map_or_else(Vec::new, |it| base.factors(it));
+        let factors = collected(indices.into_iter().map(factors))?;
+        Ok(Self { values, base, factors })
+    }
+}
+
 impl DynBatch {
     /// Returns the rows that have a common divisor above 1 with another row, with their factors, in
     /// ascending order of the rows. It is [`batch_gcd`](Self::batch_gcd) of the rows without their
@@ -221,29 +369,14 @@ impl DynBatch {
     /// # Errors
     /// As [`batch_gcd`](Self::batch_gcd).
     pub fn shared_factors(&self) -> Result<Vec<SharedFactors>> {
-        // Values are in a list and in a table.
-        check_room(self.len().saturating_mul(3), self.shape().bytes() + size_of::<[usize; 8]>())?;
-        let values = distinct(self)?;
-        let rows =
-            DynBatch::from_biguints(self.device(), self.shape(), values.iter().map(|v| &v.0))?;
-        let divisors = rows.batch_gcd()?.to_biguints()?;
-        drop(rows);
-        let mut base = Base::default();
-        let mut indices = Vec::new();
-        for ((value, _), divisor) in values.iter().zip(&divisors) {
-            indices.push((!divisor.is_one()).then(|| base.index(value.clone())));
-        }
-        base.refine(self, collected(indices.iter().flatten().copied())?)?;
+        let Factored { values, base, factors } = Factored::of(self)?;
         let mut of_factor: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut factors = Vec::new();
-        for (value, index) in indices.iter().enumerate() {
-            let of_value = index.map(|index| base.factors(index)).unwrap_or_default();
+        for (value, of_value) in factors.iter().enumerate() {
             for (place, &factor) in of_value.iter().enumerate() {
                 if place == 0 || of_value[place - 1] != factor {
                     of_factor.entry(factor).or_default().push(value);
                 }
             }
-            factors.push(of_value);
         }
         let mut found = Vec::new();
         let mut is_partner: Vec<bool> = zeroed_vec(values.len())?;
@@ -264,7 +397,7 @@ impl DynBatch {
             let partners: Vec<usize> = partners.into_iter().copied().collect();
             let factors = match of_value.as_slice() {
                 [] => vec![value.clone()],
-                factors => factors.iter().map(|&factor| base.numbers[factor].clone()).collect(),
+                factors => base.values(factors),
             };
             for &row in rows {
                 let duplicates = rows.iter().copied().filter(|&other| other != row).collect();
@@ -273,6 +406,36 @@ impl DynBatch {
             }
         }
         found.sort_by_key(|shared| shared.row);
+        Ok(found)
+    }
+
+    /// Returns the rows that have a common divisor above 1 with a row of another value, in
+    /// ascending order, with their factors as [`shared_factors`](Self::shared_factors) has them.
+    /// The result is linear in the number of rows; partners are pairs of rows.
+    ///
+    /// ```
+    /// use gpuint::{Device, DynBatch};
+    /// use num_bigint::BigUint;
+    ///
+    /// let keys = [101u32 * 103, 107 * 109, 101 * 113, 107 * 109].map(BigUint::from);
+    /// let found = DynBatch::fitting(&Device::cpu(), &keys)?.coprime_factors()?;
+    /// assert_eq!(found[0], (0, [101u32, 103].map(BigUint::from).to_vec()));
+    /// assert_eq!(found[1], (2, [101u32, 113].map(BigUint::from).to_vec()));
+    /// assert_eq!(found.len(), 2);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn coprime_factors(&self) -> Result<Vec<(usize, Vec<BigUint>)>> {
+        let Factored { values, base, factors } = Factored::of(self)?;
+        let mut found = Vec::new();
+        for ((_, rows), of_value) in values.iter().zip(&factors) {
+            if !of_value.is_empty() {
+                found.extend(rows.iter().map(|&row| (row, base.values(of_value))));
+            }
+        }
+        found.sort_by_key(|&(row, _)| row);
         Ok(found)
     }
 }
@@ -285,5 +448,59 @@ impl<T: Kernels> Batch<T> {
     /// As [`batch_gcd`](Self::batch_gcd).
     pub fn shared_factors(&self) -> Result<Vec<SharedFactors>> {
         self.as_dyn().shared_factors()
+    }
+
+    /// Returns the rows that have a common divisor above 1 with a row of another value, in
+    /// ascending order, with their factors: [`DynBatch::coprime_factors`].
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn coprime_factors(&self) -> Result<Vec<(usize, Vec<BigUint>)>> {
+        self.as_dyn().coprime_factors()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_random_numbers_are_whole_after_their_small_primes() {
+        const COUNT: u64 = 600;
+        let numbers: Vec<BigUint> = (0..COUNT)
+            .map(|row| {
+                (0..4).fold(BigUint::one(), |n, word| n << 64 | BigUint::from(hash(row, word) | 1))
+            })
+            .collect();
+        let batch = DynBatch::fitting(&Device::cpu(), &numbers).unwrap();
+        let divisors = batch.batch_gcd().unwrap().to_biguints().unwrap();
+        let mut base = Base::default();
+        let mut flagged = Vec::new();
+        for (number, divisor) in numbers.iter().zip(&divisors).filter(|it| !it.1.is_one()) {
+            flagged.push((base.index(number.clone()), divisor));
+        }
+        let open = base.split_small(&Device::cpu(), &flagged).unwrap();
+        assert!(flagged.len() > 400, "{} numbers share a factor", flagged.len());
+        assert!(open.len() < flagged.len() / 4, "{} of {}", open.len(), flagged.len());
+        for &(index, divisor) in &flagged {
+            let factors = base.values(&base.factors(index));
+            let product: BigUint = factors.iter().product();
+            assert_eq!(product, base.numbers[index]);
+            for prime in primes(2..flagged.len() as u64 + 1).map(BigUint::from) {
+                let is_split = (divisor % &prime).is_zero();
+                let part = factors.iter().filter(|&it| (it % &prime).is_zero());
+                assert!(part.clone().all(|it| *it == prime) || !is_split, "{prime}: {factors:?}");
+                assert!(!is_split || part.count() > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn factors_of_products_of_small_primes_are_found() {
+        let primes: Vec<u32> = primes(2..100).map(|prime| prime as u32).collect();
+        for factors in [&[][..], &[2], &[97], &[2, 97], &[89, 97], &[3, 5, 7, 11], &primes] {
+            let product = factors.iter().map(|&prime| BigUint::from(prime)).product();
+            assert_eq!(prime_factors(product, &primes), factors);
+        }
     }
 }
