@@ -674,6 +674,11 @@ fn small_factors_are_found_with_their_multiplicity() {
     assert_eq!((found[0]["line"].as_u64(), values(0)), (Some(1), vec!["0x3f1".into(), hex(&big)]));
     let expected = ["0x3", "0x3", "0x5"].map(str::to_owned).into_iter().chain([hex(&big)]);
     assert_eq!((found[1]["line"].as_u64(), values(1)), (Some(4), expected.collect()));
+    // Too many primes for divisions by the host.
+    let wider = run_on(lines.as_bytes(), &["--small-factors=300000", "--json"]).json();
+    let small = wider.iter().filter(|it| it["finding"] == "small factor");
+    let named: Vec<_> = small.map(|it| (it["line"].as_u64(), factors(it).len())).collect();
+    assert_eq!(named, [(Some(1), 2), (Some(3), 2), (Some(4), 4)]);
     for limit in ["1", "10000001", "x"] {
         assert_eq!(run_on(b"15\n", &["--small-factors", limit]).status, 2);
     }
@@ -948,6 +953,34 @@ fn progress_lines_name_the_stages() {
         "close factors: ",
     ] {
         assert!(run.stderr.contains(stage), "{stage}: {}", run.stderr);
+    }
+    let closing = run.stderr.lines().last().unwrap();
+    for phase in ["setup", "read", "distinct", "products", "divisors", "factors", "write"] {
+        assert!(closing.contains(&format!(" {phase} ")), "{phase}: {closing}");
+    }
+}
+
+#[test]
+fn random_numbers_are_split_by_their_small_primes() {
+    let mut random = Random::new(11);
+    let numbers: Vec<BigUint> = (0..400)
+        .map(|_| {
+            (0..4).fold(BigUint::ZERO, |number, _| number << 64 | BigUint::from(random.word()))
+                | BigUint::from(1u32)
+        })
+        .collect();
+    let lines: String = numbers.iter().map(|number| format!("{number:#x}\n")).collect();
+    let run = run_on(lines.as_bytes(), &["--json"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let found = run.json();
+    assert!(found.len() > 250, "{} weak keys", found.len());
+    for finding in &found {
+        let number = &numbers[finding["key"].as_u64().unwrap() as usize - 1];
+        let others = |prime: u32| numbers.iter().filter(|it| *it % prime == BigUint::ZERO).count();
+        for prime in [3u32, 5, 7, 11, 13, 17, 19].into_iter().filter(|&it| others(it) > 1) {
+            let is_factor = factors(finding).iter().any(|it| it.0 == format!("{prime:#x}"));
+            assert_eq!(is_factor, number % prime == BigUint::ZERO, "{prime}: {finding}");
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Finds the weak keys of a collection.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use gpuint::{Device, Error, interruptible, threads};
 use num_bigint::BigUint;
@@ -12,7 +11,7 @@ use rayon::prelude::*;
 use super::budget::{Budget, OverBudget};
 use super::distinct::Distinct;
 use super::keys::Collection;
-use super::progress::Stages;
+use super::progress::{Phase, Stages};
 use super::shared::{self, Class, Factor};
 use super::weak;
 use crate::job::signals::STOP;
@@ -61,10 +60,19 @@ pub(crate) struct Finding {
 pub(crate) enum AnalysisError {
     #[error(transparent)]
     Memory(#[from] OverBudget),
-    #[error("cannot compute the common divisors of {keys} keys: {source}")]
-    Device { keys: usize, source: Error },
+    #[error("cannot compute the common divisors of the keys: {0}")]
+    Device(Error),
     #[error("interrupted while computing")]
     Interrupted,
+}
+
+impl From<Error> for AnalysisError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Interrupted => Self::Interrupted,
+            error => Self::Device(error),
+        }
+    }
 }
 
 /// Checks of each key by itself.
@@ -90,105 +98,134 @@ pub(crate) struct Stored {
 pub(crate) struct Analysis {
     /// Weak keys, by key.
     pub(crate) findings: Vec<Finding>,
-    /// Products of the new keys, whose product is that of all different moduli among them.
+    /// Products of the new keys, whose product is that of all different moduli among them. They are
+    /// empty if no store is written.
     pub(crate) products: Vec<BigUint>,
-    /// Time of the stages on the device.
-    pub(crate) time: Duration,
 }
 
-/// Finds the weak keys among the new keys, and the stored keys that share a factor with them.
-pub(crate) fn analyze(
-    device: &Device,
-    keys: &Collection,
-    distinct: &Distinct,
-    stored: &Stored,
-    checks: Checks,
-    budget: &Budget,
-    stages: &Stages<'_>,
-) -> Result<Analysis, AnalysisError> {
-    let split = distinct.first.partition_point(|&key| key < stored.keys);
-    let (old, new) = distinct.first.split_at(split);
-    let start = Instant::now();
-    let classes = shared::widths(keys, new);
-    let tree_bytes = shared::tree_bytes(&classes);
-    budget.charge("the product trees", tree_bytes)?;
-    let compute = || -> gpuint::Result<(Vec<Finding>, Vec<BigUint>)> {
-        let mut trees = Vec::new();
-        for (bits, indices) in classes {
-            stages.begin(&format!("products of {} keys of {bits} bits", indices.len()));
-            trees.push(Class::new(device, keys, bits, indices)?);
+/// An analysis of new keys, and of the stored ones before them.
+pub(crate) struct Analyzer<'a, 's> {
+    pub(crate) device: &'a Device,
+    pub(crate) keys: &'a Collection,
+    pub(crate) stored: &'a Stored,
+    pub(crate) checks: Checks,
+    /// The products of the new keys are wanted.
+    pub(crate) is_stored: bool,
+    pub(crate) budget: &'a Budget,
+    pub(crate) stages: &'a Stages<'s>,
+}
+
+impl Analyzer<'_, '_> {
+    /// Finds the weak keys among the new keys, and the stored keys that share a factor with them.
+    pub(crate) fn run(&self, distinct: &Distinct) -> Result<Analysis, AnalysisError> {
+        let split = distinct.first.partition_point(|&key| key < self.stored.keys);
+        let (old, new) = distinct.first.split_at(split);
+        let stopped = || STOP.load(Ordering::Relaxed);
+        let mut found = interruptible(stopped, || self.compute(old, new))?;
+        if let Some(steps) = self.checks.fermat {
+            self.stages.begin(Phase::Factors, "close factors");
+            found.findings.extend(close_factors(self.keys, new, steps)?);
         }
-        let products: Vec<BigUint> = trees.iter().map(Class::product).collect();
-        let sharing = sharing(&trees, &products, keys, old, stored, stages)?;
-        stages.begin(&format!("factors of {} keys", sharing.len()));
+        found.findings.sort_by_key(|finding| (finding.key, finding.weakness));
+        Ok(found)
+    }
+
+    fn compute(&self, old: &[usize], new: &[usize]) -> Result<Analysis, AnalysisError> {
+        let Self { device, keys, stages, .. } = *self;
+        let classes = Class::all(keys, new);
+        let tree_bytes = classes.iter().map(|class| class.bytes(device)).sum();
+        self.budget.charge("the product trees", tree_bytes)?;
+        let (mut divisors, products) = self.sharing(&classes)?;
+        self.budget.release(tree_bytes);
+        if !divisors.is_empty() && !old.is_empty() {
+            let product = product_of(divisors.iter().map(|found| &found.1));
+            let text = "stored keys that share a factor";
+            divisors.extend(self.against(old, &product, Phase::Divisors, text)?);
+        }
+        stages.begin(Phase::Factors, &format!("factors of {} keys", divisors.len()));
+        let sharing: BTreeSet<usize> = divisors.into_iter().map(|found| found.0).collect();
+        let sharing: Vec<usize> = sharing.into_iter().collect();
         let mut findings: Vec<Finding> = shared::split(device, keys, &sharing)?
             .into_iter()
             .map(|(key, factors)| Finding { key, weakness: Weakness::SharedFactor, factors })
             .collect();
-        if let Some(limit) = checks.small_factors {
-            stages.begin("small factors");
-            findings.extend(small_factors(&trees, keys, limit)?);
+        if let Some(limit) = self.checks.small_factors {
+            findings.extend(self.small_factors(new, limit)?);
         }
-        Ok((findings, products))
-    };
-    let stopped = || STOP.load(Ordering::Relaxed);
-    let computed = interruptible(stopped, compute);
-    budget.release(tree_bytes);
-    let (mut findings, products) = computed.map_err(|source| match source {
-        Error::Interrupted => AnalysisError::Interrupted,
-        source => AnalysisError::Device { keys: new.len(), source },
-    })?;
-    if let Some(steps) = checks.fermat {
-        stages.begin("close factors");
-        findings.extend(close_factors(keys, new, steps)?);
+        Ok(Analysis { findings, products })
     }
-    findings.sort_by_key(|finding| (finding.key, finding.weakness));
-    Ok(Analysis { findings, products, time: start.elapsed() })
+
+    /// Returns the new keys that share a factor with others, new or stored, with their divisors,
+    /// and the products of the keys if they are wanted.
+    ///
+    /// A class is compared with the products of smaller classes. The divisors that this finds have
+    /// all that the smaller classes share with it, and are shorter than its product.
+    fn sharing(
+        &self,
+        classes: &[Class],
+    ) -> Result<(Vec<(usize, BigUint)>, Vec<BigUint>), AnalysisError> {
+        let Self { device, keys, stages, .. } = *self;
+        let mut products = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            products.push(Vec::new());
+            if index > 0 || self.is_stored {
+                let text = format!("products of {} keys of {} bits", class.len(), class.bits());
+                stages.begin(Phase::Products, &text);
+                products[index] = class.products(device, keys)?;
+            }
+        }
+        let mut found = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            stages.begin(Phase::Divisors, &format!("common divisors of {} keys", class.len()));
+            let mut numbers = self.stored.products.clone();
+            numbers.extend(products[index + 1..].iter().flatten().cloned());
+            if !found.is_empty() {
+                numbers.push(product_of(found.iter().map(|(_, divisor)| divisor)));
+            }
+            found.extend(class.sharing(device, keys, &numbers)?);
+        }
+        products.truncate(if self.is_stored { products.len() } else { 0 });
+        Ok((found, products.into_iter().flatten().collect()))
+    }
+
+    /// Returns the keys among `indices` that share a factor with a number, with their divisors.
+    fn against(
+        &self,
+        indices: &[usize],
+        number: &BigUint,
+        phase: Phase,
+        text: &str,
+    ) -> Result<Vec<(usize, BigUint)>, AnalysisError> {
+        self.stages.begin(phase, text);
+        let classes = Class::all(self.keys, indices);
+        let mut found = Vec::new();
+        for (bits, bytes, part) in shared::parts_against(self.device, &classes, number) {
+            self.budget.charge("the product trees", bytes)?;
+            found.extend(shared::sharing_with(self.device, self.keys, (bits, part), number)?);
+            self.budget.release(bytes);
+        }
+        Ok(found)
+    }
+
+    /// Returns the keys with a small factor.
+    fn small_factors(&self, new: &[usize], limit: u32) -> Result<Vec<Finding>, AnalysisError> {
+        let primes = weak::primes(limit);
+        let numbers: Vec<BigUint> = primes.iter().map(|&prime| prime.into()).collect();
+        let product = threads::install(|| shared::product(&numbers));
+        let found = self.against(new, &product, Phase::Factors, "small factors")?;
+        let finding = |(key, divisor): (usize, BigUint)| {
+            let factors = weak::small_factors(&self.keys.modulus(key), &divisor, &primes);
+            by_itself(key, Weakness::SmallFactor, factors)
+        };
+        Ok(threads::install(|| found.into_par_iter().map(finding).collect()))
+    }
 }
 
-/// Returns the new keys that share a factor, and the stored keys with which they do.
-fn sharing(
-    trees: &[Class],
-    products: &[BigUint],
-    keys: &Collection,
-    old: &[usize],
-    stored: &Stored,
-    stages: &Stages<'_>,
-) -> gpuint::Result<BTreeSet<usize>> {
-    let mut sharing = BTreeSet::new();
-    let mut with_old = Vec::new();
-    for (class, tree) in trees.iter().enumerate() {
-        stages.begin(&format!("common divisors of {} keys", tree.len()));
-        sharing.extend(tree.sharing()?);
-        for (_, product) in products.iter().enumerate().filter(|&(other, _)| other != class) {
-            sharing.extend(tree.divisors(product)?.into_iter().map(|(key, _)| key));
-        }
-        for product in &stored.products {
-            let found = tree.divisors(product)?;
-            sharing.extend(found.iter().map(|&(key, _)| key));
-            with_old.extend(found.into_iter().map(|(_, divisor)| divisor));
-        }
-    }
-    if !with_old.is_empty() {
-        stages.begin("stored keys that share a factor");
-        let product: BigUint = with_old.into_iter().product();
-        sharing.extend(shared::sharing_keys(keys, old, &product));
-    }
-    Ok(sharing)
-}
-
-/// Returns the keys with a small factor.
-fn small_factors(trees: &[Class], keys: &Collection, limit: u32) -> gpuint::Result<Vec<Finding>> {
-    let primes = weak::primes(limit);
-    let product = threads::install(|| weak::product(&primes));
-    let mut findings = Vec::new();
-    for tree in trees {
-        for (key, divisor) in tree.divisors(&product)? {
-            let factors = weak::small_factors(&keys.modulus(key), &divisor, &primes);
-            findings.push(by_itself(key, Weakness::SmallFactor, factors));
-        }
-    }
-    Ok(findings)
+/// Returns the product of the different ones of some divisors.
+fn product_of<'d>(divisors: impl Iterator<Item = &'d BigUint>) -> BigUint {
+    let different: HashSet<&BigUint> = divisors.collect();
+    let different: Vec<BigUint> = different.into_iter().cloned().collect();
+    threads::install(|| shared::product(&different))
 }
 
 /// Returns the keys with two close factors.

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use gpuint::Pool;
 
-use super::analysis::{AnalysisError, Stored, Weakness, analyze, counts};
+use super::analysis::{AnalysisError, Analyzer, Stored, Weakness, counts};
 use super::budget::{Budget, MIB, OverBudget};
 use super::distinct::Distinct;
 use super::errors::ReadError;
 use super::keys::{Collection, Limits};
 use super::options::Options;
-use super::progress::Stages;
+use super::progress::{Phase, Stages};
 use super::reading;
 use super::report::{Form, Report};
 use super::settings::Settings;
@@ -93,12 +93,22 @@ fn find(options: &Options) -> Result<Status, AppError> {
     let limits = Limits { widest };
     let budget = Budget::new(options.memory.unwrap_or_else(default_memory));
     refuse_written_inputs(options)?;
+    let start = Instant::now();
     let pool = options.devices.open()?;
+    let setup = start.elapsed();
     // Both files are locked before the store is read, so that no other job extends it meanwhile.
     let mut output = open_output(options)?;
     let mut new_store = None;
-    let result = open_store(options, &mut new_store)
-        .and_then(|()| compute(options, limits, &pool, &budget, &mut output, &mut new_store));
+    let mut lines = io::stderr();
+    let on_terminal = lines.is_terminal();
+    let shows_lines = options.progress && !on_terminal;
+    let stages = Stages::new(on_terminal, shows_lines.then_some(&mut lines as _));
+    stages.add(Phase::Setup, setup);
+    let result = open_store(options, &mut new_store).and_then(|()| {
+        let status = compute(options, limits, &pool, &budget, &stages, &mut output, &mut new_store);
+        stages.end();
+        status
+    });
     if result.is_err() {
         if let Output::File(file) = &mut output {
             file.discard();
@@ -116,6 +126,7 @@ fn compute(
     limits: Limits,
     pool: &Pool,
     budget: &Budget,
+    stages: &Stages<'_>,
     output: &mut Output,
     new_store: &mut Option<OutputFile>,
 ) -> Result<Status, AppError> {
@@ -126,7 +137,12 @@ fn compute(
     let on_terminal = stderr.is_terminal();
 
     let (mut keys, stored) = match &options.against {
-        Some(path) => store::read(path, limits, budget)?,
+        Some(path) => {
+            stages.begin(Phase::Store, "stored keys");
+            let read = store::read(path, limits, budget)?;
+            stages.end();
+            read
+        }
         None => (Collection::default(), Stored::default()),
     };
     let settings = Settings {
@@ -143,18 +159,19 @@ fn compute(
     read?;
     let reading = reading.elapsed();
 
-    let mut lines = io::stderr();
-    let stages =
-        Stages::new(on_terminal, (options.progress && !on_terminal).then_some(&mut lines as _));
+    stages.add(Phase::Read, reading);
     if options.progress && !on_terminal {
         let _ = writeln!(stderr, "reading {} keys: {}", keys.len(), Time(reading));
     }
-    stages.begin("keys of one modulus");
+    stages.begin(Phase::Distinct, "keys of one modulus");
     budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
     let distinct = Distinct::of(&keys);
-    let found = analyze(device, &keys, &distinct, &stored, options.checks(), budget, &stages);
-    stages.end();
-    let found = found?;
+    let is_stored = new_store.is_some();
+    let checks = options.checks();
+    let analyzer =
+        Analyzer { device, keys: &keys, stored: &stored, checks, is_stored, budget, stages };
+    let found = analyzer.run(&distinct)?;
+    stages.begin(Phase::Write, "writing");
 
     let form = match (options.json, options.csv) {
         (true, _) => Form::Json,
@@ -177,13 +194,14 @@ fn compute(
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
         file.finish()?;
     }
+    stages.end();
     for invalid in keys.take_invalid() {
         let _ = writeln!(stderr, "skipped: {invalid}");
     }
     let closing = Closing { keys: &keys, distinct: &distinct, stored: stored.keys };
     let weak = counts(&found.findings);
-    let times = Times { reading, computing: found.time, total: start.elapsed() };
-    let _ = writeln!(stderr, "{}", closing.line(&weak, &device.to_string(), &times));
+    let total = stages.time(Phase::Setup) + start.elapsed();
+    let _ = writeln!(stderr, "{}", closing.line(&weak, &device.to_string(), stages, total));
     Ok(if found.findings.is_empty() { Status::NoneFound } else { Status::Found })
 }
 
@@ -253,14 +271,14 @@ struct Closing<'a> {
     stored: usize,
 }
 
-struct Times {
-    reading: Duration,
-    computing: Duration,
-    total: Duration,
-}
-
 impl Closing<'_> {
-    fn line(&self, weak: &BTreeMap<Weakness, usize>, device: &str, times: &Times) -> String {
+    fn line(
+        &self,
+        weak: &BTreeMap<Weakness, usize>,
+        device: &str,
+        stages: &Stages<'_>,
+        total: Duration,
+    ) -> String {
         let Self { keys, distinct, stored } = self;
         let new = keys.len() - stored;
         let mut line = plural(new as u64, "key");
@@ -294,13 +312,14 @@ impl Closing<'_> {
             let comma = if index > 0 { "," } else { "" };
             line += &format!("{comma} {} with {}", plural(count as u64, "key"), weakness.names());
         }
-        let Times { reading, computing, total } = *times;
-        line + &format!(
-            "; computed on {device} in {}; with reading {}, {} in all",
-            Time(computing),
-            Time(reading),
-            Time(total)
-        )
+        line += &format!("; computed on {device}: ");
+        for phase in Phase::ALL {
+            let time = stages.time(phase);
+            if !time.is_zero() {
+                line += &format!("{} {}, ", phase.name(), Time(time));
+            }
+        }
+        line + &format!("{} in all", Time(total))
     }
 }
 

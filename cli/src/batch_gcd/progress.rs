@@ -1,6 +1,6 @@
 //! Progress of a job by stages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,62 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::job::units::Time;
 
+/// Part of a job with a time of its own in the closing line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The device is opened.
+    Setup,
+    /// A store is read.
+    Store,
+    /// Documents are read and parsed.
+    Read,
+    /// Keys of one modulus are found.
+    Distinct,
+    /// Products of the keys are computed.
+    Products,
+    /// Common divisors are computed.
+    Divisors,
+    /// Weak keys are split, and keys are checked by themselves.
+    Factors,
+    /// Results and a store are written.
+    Write,
+}
+
+impl Phase {
+    /// All phases, in their order.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Setup,
+        Self::Store,
+        Self::Read,
+        Self::Distinct,
+        Self::Products,
+        Self::Divisors,
+        Self::Factors,
+        Self::Write,
+    ];
+
+    /// Returns the name in the closing line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Setup => "setup",
+            Self::Store => "store",
+            Self::Read => "read",
+            Self::Distinct => "distinct",
+            Self::Products => "products",
+            Self::Divisors => "divisors",
+            Self::Factors => "factors",
+            Self::Write => "write",
+        }
+    }
+}
+
 /// Shows the stage of a job: on a terminal with its time, else as a line if lines are wanted.
 pub(crate) struct Stages<'a> {
     bar: ProgressBar,
     lines: Option<RefCell<&'a mut dyn Write>>,
-    stage: RefCell<Option<(String, Instant)>>,
+    stage: RefCell<Option<(Phase, String, Instant)>>,
+    /// Times of the phases, in the order of [`Phase::ALL`].
+    times: [Cell<Duration>; Phase::ALL.len()],
 }
 
 impl<'a> Stages<'a> {
@@ -23,26 +74,43 @@ impl<'a> Stages<'a> {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
         };
-        Self { bar, lines: lines.map(RefCell::new), stage: RefCell::new(None) }
+        Self {
+            bar,
+            lines: lines.map(RefCell::new),
+            stage: RefCell::new(None),
+            times: Default::default(),
+        }
     }
 
     /// Ends the stage before, and begins one.
-    pub(crate) fn begin(&self, stage: &str) {
+    pub(crate) fn begin(&self, phase: Phase, stage: &str) {
         self.end();
         self.bar.reset_elapsed();
         self.bar.set_message(stage.to_owned());
         self.bar.enable_steady_tick(Duration::from_millis(200));
-        *self.stage.borrow_mut() = Some((stage.to_owned(), Instant::now()));
+        *self.stage.borrow_mut() = Some((phase, stage.to_owned(), Instant::now()));
     }
 
     /// Ends the last stage.
     pub(crate) fn end(&self) {
-        let Some((stage, start)) = self.stage.take() else { return };
+        let Some((phase, stage, start)) = self.stage.take() else { return };
+        self.add(phase, start.elapsed());
         if let Some(lines) = &self.lines {
             // Standard error may be closed.
             let _ = writeln!(lines.borrow_mut(), "{stage}: {}", Time(start.elapsed()));
         }
         self.bar.disable_steady_tick();
         self.bar.finish_and_clear();
+    }
+
+    /// Adds time of a phase.
+    pub(crate) fn add(&self, phase: Phase, time: Duration) {
+        let total = &self.times[phase as usize];
+        total.set(total.get() + time);
+    }
+
+    /// Time of a phase so far.
+    pub(crate) fn time(&self, phase: Phase) -> Duration {
+        self.times[phase as usize].get()
     }
 }

@@ -237,7 +237,7 @@ impl Report<'_> {
 
 /// Number of the keys beside one that a factor divides.
 fn others(factor: &Factor, key: usize) -> usize {
-    factor.keys.iter().filter(|&&other| other != key).count()
+    factor.keys.len() - usize::from(factor.keys.binary_search(&key).is_ok())
 }
 
 /// Returns the first keys beside one that a factor divides.

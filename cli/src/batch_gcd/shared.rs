@@ -1,25 +1,25 @@
 //! Keys that share a factor with others, by product trees.
 //!
-//! Keys are in classes of one width and one product tree each. A key shares a factor with another
-//! one of its class if its greatest common divisor with the product of the others is not 1, and
-//! with a key of another class or of a store if that with the product of those is not 1.
+//! Keys are in classes of one width. The library compares the keys of a class with each other and
+//! with the products of other classes. It cuts classes that are too long for one tree.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use gpuint::{Device, DynBatch, DynProductTree, Error, Result, SharedFactors};
+use gpuint::{BackendKind, Device, DynBatch, DynProductTree, Error, Result, threads};
 use num_bigint::BigUint;
-use num_traits::{One, Zero};
+use num_traits::One;
 use rayon::prelude::*;
 
 use super::keys::Collection;
+use crate::job::signals::STOP;
 
-/// Keys of one width, with their product tree.
+/// Keys whose width is at most twice their length.
 pub(crate) struct Class {
+    bits: u64,
     /// Indices of the keys.
     keys: Vec<usize>,
-    rows: DynBatch,
-    tree: DynProductTree,
 }
 
 /// A factor of a key.
@@ -30,47 +30,32 @@ pub(crate) struct Factor {
     pub(crate) keys: Arc<[usize]>,
 }
 
-/// Most bits of the keys of a class: those of a product tree on a GPU.
-const MAX_CLASS_BITS: u64 = (1 << 30) - 128;
-
-/// Cuts keys into classes, whose width is at most twice that of their keys.
-pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> Vec<(u64, Vec<usize>)> {
-    let mut widths: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for &index in indices {
-        widths.entry(keys.bits(index).next_power_of_two()).or_default().push(index);
-    }
-    let mut classes = Vec::new();
-    for (bits, keys) in widths {
-        let most = (MAX_CLASS_BITS / bits).max(1) as usize;
-        let size = keys.len().div_ceil(keys.len().div_ceil(most));
-        classes.extend(keys.chunks(size).map(|keys| (bits, keys.to_vec())));
-    }
-    classes
-}
-
-/// Bytes of host memory of the trees over these classes: width and keys.
-pub(crate) fn tree_bytes(classes: &[(u64, Vec<usize>)]) -> u64 {
-    classes.iter().map(|(bits, keys)| Class::bytes(*bits, keys.len() as u64)).sum()
-}
+/// Maximum bits of the keys of a product tree on a GPU.
+const MAX_TREE_BITS: u64 = (1 << 30) - 128;
 
 impl Class {
-    /// Builds the tree over keys of at most `bits` bits.
-    pub(crate) fn new(
-        device: &Device,
-        keys: &Collection,
-        bits: u64,
-        indices: Vec<usize>,
-    ) -> Result<Self> {
-        let rows = rows(device, keys, bits, &indices)?;
-        let tree = DynProductTree::new(&rows)?;
-        Ok(Self { keys: indices, rows, tree })
+    /// Cuts keys into classes by their width, the class of the most bits first.
+    pub(crate) fn all(keys: &Collection, indices: &[usize]) -> Vec<Self> {
+        let mut widths: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for &index in indices {
+            widths.entry(keys.bits(index).next_power_of_two()).or_default().push(index);
+        }
+        let mut classes: Vec<_> =
+            widths.into_iter().map(|(bits, keys)| Self { bits, keys }).collect();
+        classes.sort_by_key(|class| std::cmp::Reverse(class.bits * class.keys.len() as u64));
+        classes
     }
 
-    /// Bytes of host memory of a class.
-    fn bytes(bits: u64, keys: u64) -> u64 {
-        let levels = u64::from(keys.max(2).next_power_of_two().ilog2());
-        // The levels, and the values, quotients and copies of the widest ones on the way down.
-        (levels + 12) * keys * bits.max(256).next_power_of_two() / 8
+    /// Cuts the class into parts of at most `most` bits, or one key.
+    fn parts(&self, most: u64) -> impl Iterator<Item = &[usize]> {
+        let most = (most / self.bits).max(1) as usize;
+        let parts = self.keys.len().div_ceil(most).max(1);
+        self.keys.chunks(self.keys.len().div_ceil(parts).max(1))
+    }
+
+    /// Bytes of host memory of the trees over this class.
+    pub(crate) fn bytes(&self, device: &Device) -> u64 {
+        tree_bytes(device, self.bits, self.keys.len() as u64)
     }
 
     /// Number of keys.
@@ -78,29 +63,96 @@ impl Class {
         self.keys.len()
     }
 
-    /// Returns the product of all keys.
-    pub(crate) fn product(&self) -> BigUint {
-        self.tree.root()
+    /// Returns the width.
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits
     }
 
-    /// Returns the keys that share a factor with others of the class.
-    pub(crate) fn sharing(&self) -> Result<Vec<usize>> {
-        let divisors = self.rows.gcd(&self.tree.cofactors()?)?;
-        Ok(self.divided(&divisors)?.map(|row| self.keys[row]).collect())
+    /// Returns numbers whose product is that of all keys.
+    pub(crate) fn products(&self, device: &Device, keys: &Collection) -> Result<Vec<BigUint>> {
+        let product =
+            |part: &[usize]| Ok(DynProductTree::new(&rows(device, keys, self.bits, part)?)?.root());
+        self.parts(MAX_TREE_BITS).map(product).collect()
     }
 
-    /// Returns the keys that share a factor with a number, with the greatest common divisors.
-    pub(crate) fn divisors(&self, number: &BigUint) -> Result<Vec<(usize, BigUint)>> {
-        let divisors = self.rows.gcd(&self.tree.remainders(number)?)?;
-        let key = |row| Ok((self.keys[row], divisors.row(row)?));
-        self.divided(&divisors)?.map(key).collect()
+    /// Returns the keys that share a factor with other keys of the class or with `numbers`, and
+    /// their greatest common divisors with the product of all of these.
+    pub(crate) fn sharing(
+        &self,
+        device: &Device,
+        keys: &Collection,
+        numbers: &[BigUint],
+    ) -> Result<Vec<(usize, BigUint)>> {
+        let rows = rows(device, keys, self.bits, &self.keys)?;
+        divided(&self.keys, &rows.batch_gcd_against(numbers)?)
     }
+}
 
-    /// Returns the rows with a divisor other than 1.
-    fn divided(&self, divisors: &DynBatch) -> Result<impl Iterator<Item = usize>> {
-        let lengths = divisors.bit_lengths()?;
-        Ok(lengths.into_iter().enumerate().filter(|&(_, bits)| bits > 1).map(|(row, _)| row))
-    }
+/// Bytes of host memory of a tree over keys.
+fn tree_bytes(device: &Device, bits: u64, keys: u64) -> u64 {
+    let copies = match device.backend() {
+        // The rows, and the bytes and words of their product.
+        BackendKind::Cuda => 3,
+        // The levels, and the values, quotients and copies of the widest ones on the way down.
+        _ => 12 + u64::from(keys.max(2).next_power_of_two().ilog2()),
+    };
+    copies * keys * bits.max(256).next_power_of_two() / 8
+}
+
+/// Returns the keys of the rows with a divisor other than 1, and these divisors.
+fn divided(keys: &[usize], divisors: &DynBatch) -> Result<Vec<(usize, BigUint)>> {
+    let lengths = divisors.bit_lengths()?;
+    let found: Vec<usize> = (0..keys.len()).filter(|&row| lengths[row] > 1).collect();
+    let values = divisors.gather(&found)?.to_biguints()?;
+    Ok(found.into_iter().map(|row| keys[row]).zip(values).collect())
+}
+
+/// Cuts keys into parts that are compared with a number: each with its width and the bytes of host
+/// memory that it takes.
+pub(crate) fn parts_against<'c>(
+    device: &Device,
+    classes: &'c [Class],
+    number: &BigUint,
+) -> Vec<(u64, u64, &'c [usize])> {
+    let most = match is_divided(device, number) || device.backend() == BackendKind::Cuda {
+        true => MAX_TREE_BITS,
+        // Trees of that length reduce the number without a division.
+        false => number.bits().min(MAX_TREE_BITS),
+    };
+    let parts = classes.iter().flat_map(|class| class.parts(most).map(|part| (class.bits, part)));
+    let with_bytes = |(bits, part): (u64, &'c [usize])| {
+        (bits, tree_bytes(device, bits, part.len() as u64), part)
+    };
+    parts.map(with_bytes).collect()
+}
+
+/// Returns true if the host divides a number by each key, in place of a tree.
+fn is_divided(device: &Device, number: &BigUint) -> bool {
+    /// A division of so many bits takes less time than a key in a tree on the CPU.
+    const MAX_BITS: u64 = 1 << 18;
+    device.backend() == BackendKind::Cpu && number.bits() <= MAX_BITS
+}
+
+/// Returns the keys of a part that share a factor with a number, with their greatest common
+/// divisors.
+pub(crate) fn sharing_with(
+    device: &Device,
+    keys: &Collection,
+    (bits, part): (u64, &[usize]),
+    number: &BigUint,
+) -> Result<Vec<(usize, BigUint)>> {
+    let rows = rows(device, keys, bits, part)?;
+    let rests = if is_divided(device, number) {
+        let rest = |&key: &usize| match STOP.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(number % keys.modulus(key)),
+        };
+        let rests: Vec<_> = threads::install(|| part.par_iter().map(rest).collect::<Result<_>>())?;
+        DynBatch::from_biguints(device, rows.shape(), &rests)?
+    } else {
+        DynProductTree::new(&rows)?.remainders(number)?
+    };
+    divided(part, &rows.gcd(&rests)?)
 }
 
 /// Makes rows of keys of at most `bits` bits.
@@ -111,7 +163,7 @@ fn rows(device: &Device, keys: &Collection, bits: u64, indices: &[usize]) -> Res
     let length = length.ok_or(Error::OutOfMemory { bytes: u64::MAX })?;
     let mut bytes = vec![0; length];
     let filled = bytes.par_chunks_mut(row_bytes).zip(indices);
-    gpuint::threads::install(|| {
+    threads::install(|| {
         filled.for_each(|(row, &index)| {
             for (bytes, word) in row.chunks_mut(8).zip(keys.words(index)) {
                 bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
@@ -121,51 +173,43 @@ fn rows(device: &Device, keys: &Collection, bits: u64, indices: &[usize]) -> Res
     DynBatch::from_le_bytes(device, shape, &bytes)
 }
 
-/// Returns the keys among `indices` that share a factor with a number.
-pub(crate) fn sharing_keys(keys: &Collection, indices: &[usize], number: &BigUint) -> Vec<usize> {
-    gpuint::threads::install(|| {
-        let shares = |&&index: &&usize| {
-            let modulus = keys.modulus(index);
-            let rest = number % &modulus;
-            !gcd(modulus, rest).is_one()
-        };
-        indices.par_iter().filter(shares).copied().collect()
-    })
-}
-
 /// Splits the keys of a set that share factors: returns the factors of each key, ascending, whose
 /// product is the key.
 pub(crate) fn split(
     device: &Device,
     keys: &Collection,
-    sharing: &BTreeSet<usize>,
+    indices: &[usize],
 ) -> Result<Vec<(usize, Vec<Factor>)>> {
-    let indices: Vec<usize> = sharing.iter().copied().collect();
     let Some(bits) = indices.iter().map(|&key| keys.bits(key)).max() else {
         return Ok(Vec::new());
     };
-    let found = rows(device, keys, bits, &indices)?.shared_factors()?;
+    let found = rows(device, keys, bits, indices)?.coprime_factors()?;
     let mut divided: HashMap<BigUint, Vec<usize>> = HashMap::new();
-    for shared in &found {
-        for factor in &shared.factors {
+    for (row, factors) in &found {
+        for factor in factors {
             let keys = divided.entry(factor.clone()).or_default();
             // A square has a factor twice.
-            if keys.last() != Some(&indices[shared.row]) {
-                keys.push(indices[shared.row]);
+            if keys.last() != Some(&indices[*row]) {
+                keys.push(indices[*row]);
             }
         }
     }
     let divided: HashMap<BigUint, Arc<[usize]>> =
         divided.into_iter().map(|(factor, keys)| (factor, keys.into())).collect();
     let factor = |value: BigUint| Factor { keys: Arc::clone(&divided[&value]), value };
-    let factors = |shared: SharedFactors| shared.factors.into_iter().map(factor).collect();
-    Ok(found.into_iter().map(|shared| (indices[shared.row], factors(shared))).collect())
+    let factors = |factors: Vec<BigUint>| factors.into_iter().map(factor).collect();
+    Ok(found.into_iter().map(|(row, found)| (indices[row], factors(found))).collect())
 }
 
-/// Returns the greatest common divisor.
-fn gcd(mut a: BigUint, mut b: BigUint) -> BigUint {
-    while !b.is_zero() {
-        (a, b) = (b.clone(), a % b);
+/// Returns the product of numbers, by halves.
+pub(crate) fn product(numbers: &[BigUint]) -> BigUint {
+    match numbers {
+        [] => BigUint::one(),
+        [number] => number.clone(),
+        _ => {
+            let (low, high) = numbers.split_at(numbers.len() / 2);
+            let (low, high) = rayon::join(|| product(low), || product(high));
+            low * high
+        }
     }
-    a
 }

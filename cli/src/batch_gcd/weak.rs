@@ -23,19 +23,6 @@ pub(crate) fn primes(limit: u32) -> Vec<u32> {
     primes
 }
 
-/// Returns the product of numbers, by halves.
-pub(crate) fn product(numbers: &[u32]) -> BigUint {
-    match numbers {
-        [] => BigUint::one(),
-        [number] => (*number).into(),
-        _ => {
-            let (low, high) = numbers.split_at(numbers.len() / 2);
-            let (low, high) = rayon::join(|| product(low), || product(high));
-            low * high
-        }
-    }
-}
-
 /// Returns the prime factors of a modulus among `primes`, ascending and as often as they divide it,
 /// and what is left of it unless that is 1. `divisor` is its greatest common divisor with the
 /// product of the primes.
