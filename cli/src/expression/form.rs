@@ -49,6 +49,37 @@ impl Form {
         form.map(|form| Self { c, ..form })
     }
 
+    /// Returns the form of a text without blanks: k*b^n/d+c, k*n!/d+c or k*n#/d+c with decimal
+    /// numbers, of which k, d and c may be missing. It is that of the text's expression, which need
+    /// not be made.
+    pub fn scan(text: &str) -> Option<Self> {
+        let mut rest = text.as_bytes();
+        let mut operand = number(&mut rest)?;
+        let mut k = 1;
+        if skip(&mut rest, b'*') {
+            k = std::mem::replace(&mut operand, number(&mut rest)?);
+        }
+        let (&operator, after) = rest.split_first()?;
+        rest = after;
+        let large = match operator {
+            b'^' => Large::Power { base: operand, exponent: number(&mut rest)? },
+            b'!' => Large::Factorial { n: operand, step: 1 },
+            b'#' => Large::Primorial { n: operand },
+            _ => return None,
+        };
+        let mut divisor = 1;
+        if skip(&mut rest, b'/') {
+            divisor = number(&mut rest).filter(|&divisor| divisor > 0)?;
+        }
+        let mut c = 0;
+        if let Some((&sign @ (b'+' | b'-'), after)) = rest.split_first() {
+            rest = after;
+            c = i64::try_from(number(&mut rest)?).ok()?;
+            c = if sign == b'-' { -c } else { c };
+        }
+        rest.is_empty().then_some(Self { k, large, divisor, c })
+    }
+
     /// Returns true if the value surely exceeds 2^64: t >= 2^130, and k, d and c have 64 bits.
     pub fn is_large(self) -> bool {
         self.k > 0
@@ -121,6 +152,23 @@ impl Large {
     }
 }
 
+/// Reads the digits of a number of 64 bits.
+fn number(text: &mut &[u8]) -> Option<u64> {
+    let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(length);
+    *text = rest;
+    let push =
+        |number: u64, digit: &u8| number.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, push) }
+}
+
+/// Skips a byte; returns false if the text starts with another one.
+fn skip(text: &mut &[u8], byte: u8) -> bool {
+    let rest = text.strip_prefix(&[byte]);
+    *text = rest.unwrap_or(text);
+    rest.is_some()
+}
+
 fn unsigned(expression: &Expression) -> Option<u64> {
     match expression {
         Expression::Number(number) => number.to_u64(),
@@ -138,5 +186,68 @@ fn small(expression: &Expression) -> Option<i64> {
             if term.is_subtracted { sum.checked_sub(value) } else { sum.checked_add(value) }
         }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scanned_forms_are_those_of_expressions() {
+        let numbers = ["0", "1", "007", "13", "9223372036854775808", "18446744073709551615"];
+        let larges = ["2^100", "10^7", "0^0", "77!", "0!", "127#"];
+        let mut count = 0;
+        for large in larges {
+            let factors = numbers.iter().map(|k| format!("{k}*{large}")).chain([large.to_owned()]);
+            let quotients = |product: String| {
+                let divided = numbers.map(|d| format!("{product}/{d}"));
+                divided.into_iter().chain([product])
+            };
+            for quotient in factors.flat_map(quotients) {
+                let sums = numbers.iter().flat_map(|c| ["+", "-"].map(|sign| format!("{sign}{c}")));
+                for sum in sums.chain([String::new()]) {
+                    let text = format!("{quotient}{sum}");
+                    let expected = Form::of(&Expression::parse(&text, 1000).unwrap());
+                    assert_eq!(Form::scan(&text), expected, "{text}");
+                    count += usize::from(expected.is_some());
+                }
+            }
+        }
+        assert_eq!(count, 6 * 7 * 6 * 9);
+    }
+
+    #[test]
+    fn other_texts_are_not_scanned() {
+        let texts = [
+            "",
+            "7",
+            "2*3*5^7",
+            "5^7*2",
+            "2^3^4",
+            "2^3!",
+            "7!!",
+            "7!2+1",
+            "0x10^5",
+            "2^0x10",
+            "3/5^7",
+            "-2^7",
+            "(2)^7",
+            "2 ^7",
+            "2^7+1 ",
+            "2^7+1+1",
+            "2^7%5",
+            "18446744073709551616*2^7",
+            "2^",
+            "^7",
+            "*2^7",
+            "2^7+",
+            "2^7/",
+            "2^7/2/2",
+            "2^7+2*3",
+        ];
+        for text in texts {
+            assert_eq!(Form::scan(text), None, "{text}");
+        }
     }
 }

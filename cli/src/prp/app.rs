@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gpuint::{BackendKind, Pool, threads};
+use rayon::prelude::*;
 
 use super::input::{self, Input, ReadError};
 use super::job::{self, JobError, Settings, Summary};
@@ -85,27 +86,24 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     };
     let bar = progress_bar(progress, input::size(&options.files), input.bytes());
     let mut status = if done.has_rejected { Status::RowsRejected } else { Status::Done };
-    let (mut count, mut text) = (0u64, String::new());
+    let mut count = 0u64;
     let write = |rows: &[Row], bytes| {
-        text.clear();
         for row in rows {
-            let Some(verdict) = row.verdict() else { continue };
-            match verdict {
-                Verdict::Recorded { .. } => continue,
-                Verdict::Rejected(fault) => {
+            match row.verdict() {
+                None | Some(Verdict::Recorded { .. }) => continue,
+                Some(Verdict::Rejected(fault)) => {
                     status = Status::RowsRejected;
                     let line = verdict::rejection(&row.candidate, fault);
                     // Standard error may be closed; the output contains the line as well.
                     bar.suspend(|| drop(writeln!(stderr, "{line}")));
                 }
-                _ => {}
+                Some(_) => {}
             }
             count += 1;
-            style.push_line(&mut text, &row.candidate, verdict);
         }
         bar.set_position(bytes);
         bar.set_message(format!(", {count} candidates{}", Rate(count, start.elapsed())));
-        output.append(&text)
+        output.append(&lines(rows, style))
     };
     let result = job::run(&pool, settings, &mut input, stop, done.found, write);
     bar.finish_and_clear();
@@ -129,6 +127,24 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     let closing = Closing { summary: &summary, pool: &pool, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
+}
+
+/// Returns the result lines of rows.
+fn lines(rows: &[Row], style: Style) -> String {
+    /// Rows whose lines one thread makes at a time.
+    const PIECE: usize = 1 << 12;
+    let lines = |rows: &[Row]| {
+        let mut text = String::new();
+        for row in rows {
+            match row.verdict() {
+                None | Some(Verdict::Recorded { .. }) => {}
+                Some(verdict) => style.push_line(&mut text, &row.candidate, verdict),
+            }
+        }
+        text
+    };
+    let pieces: Vec<String> = threads::install(|| rows.par_chunks(PIECE).map(lines).collect());
+    pieces.concat()
 }
 
 /// First line of a file of results: the options on which the lines depend.
@@ -167,10 +183,11 @@ fn replayed(
     let mut earlier = Earlier { position: replay.position(), ..Earlier::default() };
     let mut line = replay.next().map_err(failed)?;
     while line.is_some() {
-        let Some(mut candidates) = input.next()? else {
+        let mut candidates = Vec::new();
+        if !input.next(&mut candidates)? {
             let line = line.unwrap_or_default();
             return Err(replay.mismatch(&line, None).into());
-        };
+        }
         for candidate in &mut candidates {
             let Some(text) = line else { break };
             let recorded = style

@@ -21,14 +21,19 @@ pub(crate) struct Candidate {
     /// tested; 0 for none.
     pub(crate) needs: usize,
     /// The candidates of a quota are tested until some of them are probable primes.
-    pub(crate) quota: Option<Quota>,
+    pub(crate) quota: Option<Arc<Quota>>,
     /// Reason why the line gives no expression.
-    pub(crate) fault: Option<CandidateError>,
+    pub(crate) fault: Option<Box<CandidateError>>,
     /// Result of an earlier job: true for a prime.
     pub(crate) recorded: Option<bool>,
 }
 
 impl Candidate {
+    /// Bytes of the line before the text; 0 for a text made from a template.
+    pub(crate) fn shift(&self) -> usize {
+        self.column.map_or(0, |column| column - 1)
+    }
+
     /// Makes a candidate that depends on no other.
     pub(crate) fn new(line: u64, text: impl Into<Arc<str>>) -> Self {
         Self {

@@ -58,30 +58,31 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads the candidates of the next line; `None` at the end of the last file.
+    /// Appends the candidates of the next lines; returns false at the end of the last file.
     ///
     /// # Errors
     /// [`ReadError`] for a file that cannot be opened or read, and for a header.
-    pub(crate) fn next(&mut self) -> Result<Option<Vec<Candidate>>, ReadError> {
-        if self.returned.is_some() {
-            return Ok(self.returned.take());
+    pub(crate) fn next(&mut self, candidates: &mut Vec<Candidate>) -> Result<bool, ReadError> {
+        if let Some(returned) = self.returned.take() {
+            candidates.extend(returned);
+            return Ok(true);
         }
         loop {
             let Some(current) = &mut self.current else {
-                let Some(path) = self.files.pop_front() else { return Ok(None) };
+                let Some(path) = self.files.pop_front() else { return Ok(false) };
                 self.current = Some(self.open(&path)?);
                 continue;
             };
-            let mut candidates = Vec::new();
+            let start = candidates.len();
             let failed = |source| ReadError::Source { name: current.name.to_string(), source };
-            if current.source.next(&mut candidates).map_err(failed)? {
+            if current.source.next(candidates).map_err(failed)? {
                 if self.is_named {
                     let name = |candidate: &mut Candidate| {
                         candidate.file = Some(Arc::clone(&current.name));
                     };
-                    candidates.iter_mut().for_each(name);
+                    candidates[start..].iter_mut().for_each(name);
                 }
-                return Ok(Some(candidates));
+                return Ok(true);
             }
             self.passed += current.source.bytes();
             self.current = None;

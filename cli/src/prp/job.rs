@@ -11,12 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::vec;
 
 use gpuint::{Error, Pool, Shape, interruptible, narrowest, threads};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 use rayon::prelude::*;
 
+use super::candidate::Candidate;
 use super::engine::{self, Fermat};
 use super::host;
 use super::input::{Input, ReadError};
@@ -100,8 +102,8 @@ struct Batch {
 struct Producer<'a, 'i> {
     input: &'i mut Input<'a>,
     settings: Settings,
-    /// Rows of the block that are left, in reverse.
-    block: Vec<Row>,
+    /// Rows of the block that are left.
+    block: vec::IntoIter<Row>,
     /// Bytes of the input before and after the block, and its rows.
     bytes: (u64, u64),
     rows: usize,
@@ -111,25 +113,30 @@ struct Producer<'a, 'i> {
 impl Producer<'_, '_> {
     /// Prepares the next batch; `None` at the end.
     fn next(&mut self) -> Result<Option<Batch>, JobError> {
-        if self.block.is_empty() && !self.read()? {
+        if self.block.len() == 0 && !self.read()? {
             return Ok(None);
         }
-        let mut rows: Vec<Row> = Vec::new();
-        let (mut cost, mut step) = (0.0, FIRST_STEP);
-        let Settings { batch, batch_rows, .. } = self.settings;
-        while cost < batch && rows.len() < batch_rows && !self.block.is_empty() {
-            let start = rows.len();
-            let end = batch_rows.min(start + step);
-            while let Some(row) = self.block.last()
-                && (rows.len() < end || row.candidate.needs > 0)
-            {
-                rows.extend(self.block.pop());
-            }
+        let (mut count, mut cost, mut step) = (0, 0.0, FIRST_STEP);
+        let Settings { batch, batch_rows, sieve, .. } = self.settings;
+        let block = self.block.as_mut_slice();
+        while cost < batch && count < batch_rows && count < block.len() {
+            let end = block.len().min(batch_rows).min(count + step);
+            let is_needing = |row: &&Row| row.candidate.needs > 0;
+            let end = end + block[end..].iter().take_while(is_needing).count();
             step = LAST_STEP.min(2 * step);
-            let new = &mut rows[start..];
-            self.evaluate(new)?;
+            let new = &mut block[count..end];
+            let start = Instant::now();
+            let result = prepare::evaluate(new, sieve);
+            self.times.evaluate += start.elapsed();
+            result.map_err(sieve_error)?;
             cost += new.iter().map(Row::cost).sum::<f64>();
+            count = end;
         }
+        // A whole block is moved as one.
+        let rows = match count < self.block.len() {
+            true => self.block.by_ref().take(count).collect(),
+            false => std::mem::take(&mut self.block).collect(),
+        };
         let (first, last) = self.bytes;
         let share = 1.0 - self.block.len() as f64 / self.rows.max(1) as f64;
         let bytes = first + ((last - first) as f64 * share) as u64;
@@ -140,14 +147,16 @@ impl Producer<'_, '_> {
     fn read(&mut self) -> Result<bool, JobError> {
         let start = Instant::now();
         let first = self.input.bytes();
-        let (mut candidates, mut bytes) = (Vec::new(), 0);
+        let (mut candidates, mut bytes) = (Vec::<Candidate>::new(), 0);
         while candidates.len() < BLOCK_ROWS
             && bytes < BLOCK_BYTES
             && (candidates.is_empty() || start.elapsed() < BLOCK_TIME)
         {
-            let Some(new) = self.input.next()? else { break };
-            bytes += new.iter().map(|candidate| candidate.text.len()).sum::<usize>();
-            candidates.extend(new);
+            let first = candidates.len();
+            if !self.input.next(&mut candidates)? {
+                break;
+            }
+            bytes += candidates[first..].iter().map(|it| it.text.len()).sum::<usize>();
         }
         self.bytes = (first, self.input.bytes());
         self.rows = candidates.len();
@@ -157,17 +166,9 @@ impl Producer<'_, '_> {
         }
         let start = Instant::now();
         let rows = prepare::parse_and_sieve(candidates, self.settings.sieve);
-        self.block = rows.map_err(sieve_error)?;
-        self.block.reverse();
+        self.block = rows.map_err(sieve_error)?.into_iter();
         self.times.sieve += start.elapsed();
         Ok(true)
-    }
-
-    fn evaluate(&mut self, rows: &mut [Row]) -> Result<(), JobError> {
-        let start = Instant::now();
-        let result = prepare::evaluate(rows, self.settings.sieve);
-        self.times.evaluate += start.elapsed();
-        result.map_err(sieve_error)
     }
 }
 
@@ -203,7 +204,7 @@ pub(crate) fn run(
     let mut producer = Producer {
         input,
         settings,
-        block: Vec::new(),
+        block: Vec::new().into_iter(),
         bytes: (0, 0),
         rows: 0,
         times: Summary::default(),

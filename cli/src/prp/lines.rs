@@ -2,10 +2,17 @@
 
 use std::io::{self, BufRead, Read};
 
+use gpuint::threads;
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
+use rayon::prelude::*;
+
 /// Longer lines are rejected, so that a file without line ends cannot fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Bytes of lines that one thread reads at a time.
+const PIECE: usize = 1 << 15;
 
 /// A line that is neither blank nor a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +24,49 @@ pub(crate) struct Line {
     /// Text after `//`.
     pub(crate) comment: Option<String>,
     pub(crate) fault: Option<LineFault>,
+}
+
+/// Parts of a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<'l> {
+    pub(crate) number: u64,
+    pub(crate) text: &'l str,
+    pub(crate) comment: Option<&'l str>,
+    pub(crate) fault: Option<LineFault>,
+}
+
+impl Line {
+    /// The parts of the line.
+    pub(crate) fn as_text(&self) -> Text<'_> {
+        let Self { number, text, comment, fault } = self;
+        Text { number: *number, text, comment: comment.as_deref(), fault: *fault }
+    }
+}
+
+impl<'l> Text<'l> {
+    /// Splits a line with its end.
+    fn of(number: u64, bytes: &'l [u8]) -> Self {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text.trim_end_matches(['\n', '\r']),
+            Err(error) => {
+                let fault = Some(LineFault::NotText { column: error.valid_up_to() + 1 });
+                return Self { number, text: "", comment: None, fault };
+            }
+        };
+        // Most lines have no comment.
+        let is_comment = |&at: &usize| text.as_bytes().get(at + 1) == Some(&b'/');
+        let (text, comment) = match memchr_iter(b'/', text.as_bytes()).find(is_comment) {
+            Some(at) => (&text[..at], Some(&text[at + 2..])),
+            None => (text, None),
+        };
+        Self { number, text, comment, fault: None }
+    }
+
+    /// Returns false for blank lines and comments.
+    fn is_entry(&self) -> bool {
+        let text = self.text.trim_start();
+        self.fault.is_some() || !(text.is_empty() || text.starts_with('#'))
+    }
 }
 
 /// Reason why a line is not read as text.
@@ -73,11 +123,62 @@ impl<'a> LineReader<'a> {
                     line.fault = Some(LineFault::TooLong);
                 }
             }
-            let is_comment = line.text.trim_start().starts_with('#');
-            if line.fault.is_some() || !(line.text.trim().is_empty() || is_comment) {
+            if line.as_text().is_entry() {
                 return Ok(Some(line));
             }
         }
+    }
+
+    /// Reads all complete lines of the buffer on all threads, and appends to `entries` by `push`;
+    /// returns the number of the last line.
+    ///
+    /// `None`: only [`next`](Self::next) reads the next line. It is longer than the buffer, goes on
+    /// in the next one, is the first line of the file, or has the byte `barrier`.
+    pub(crate) fn next_buffered<T: Send>(
+        &mut self,
+        barrier: Option<u8>,
+        entries: &mut Vec<T>,
+        push: impl Fn(Text<'_>, &mut Vec<T>) + Sync,
+    ) -> io::Result<Option<u64>> {
+        if self.number == 0 || self.returned.is_some() {
+            return Ok(None);
+        }
+        let bytes = match self.source.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+            bytes => bytes?,
+        };
+        let bytes = &bytes[..bytes.len().min(LONGEST_LINE)];
+        let end = memchr2(b'\\', barrier.unwrap_or(b'\\'), bytes).unwrap_or(bytes.len());
+        let Some(end) = memrchr(b'\n', &bytes[..end]) else { return Ok(None) };
+        let mut rest = &bytes[..=end];
+        let mut pieces = Vec::new();
+        while !rest.is_empty() {
+            let limit = memrchr(b'\n', &rest[..rest.len().min(PIECE)]);
+            let limit = limit.or_else(|| memchr(b'\n', rest)).unwrap_or(rest.len() - 1);
+            let (piece, after) = rest.split_at(limit + 1);
+            pieces.push((self.number, piece));
+            self.number += memchr_iter(b'\n', piece).count() as u64;
+            rest = after;
+        }
+        let read = |&(number, piece): &(u64, &[u8])| {
+            let mut entries = Vec::new();
+            let mut start = 0;
+            for (number, end) in (number + 1..).zip(memchr_iter(b'\n', piece)) {
+                let text = Text::of(number, &piece[start..=end]);
+                if text.is_entry() {
+                    push(text, &mut entries);
+                }
+                start = end + 1;
+            }
+            entries
+        };
+        let read: Vec<Vec<T>> = threads::install(|| pieces.par_iter().map(read).collect());
+        let length = end + 1;
+        entries.reserve(read.iter().map(Vec::len).sum());
+        read.into_iter().for_each(|piece| entries.extend(piece));
+        self.source.consume(length);
+        self.bytes += length as u64;
+        Ok(Some(self.number))
     }
 
     fn read(&mut self) -> io::Result<Option<Line>> {
@@ -89,24 +190,17 @@ impl<'a> LineReader<'a> {
         }
         self.number += 1;
         self.bytes += length as u64;
-        let mut fault = None;
+        let mut too_long = None;
         if length > LONGEST_LINE && bytes.last() != Some(&b'\n') {
             self.bytes += self.source.skip_until(b'\n')? as u64;
-            fault = Some(LineFault::TooLong);
+            too_long = Some(LineFault::TooLong);
             bytes.clear();
         }
-        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
-            fault = Some(LineFault::NotText { column: error.utf8_error().valid_up_to() + 1 });
-            String::new()
-        });
-        let mut text = text.trim_end_matches(['\n', '\r']);
-        if self.number == 1 {
+        let Text { number, mut text, comment, fault } = Text::of(self.number, &bytes);
+        if number == 1 {
             text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         }
-        let (text, comment) = match text.split_once("//") {
-            Some((text, comment)) => (text, Some(comment.to_owned())),
-            None => (text, None),
-        };
-        Ok(Some(Line { number: self.number, text: text.to_owned(), comment, fault }))
+        let (text, comment) = (text.to_owned(), comment.map(str::to_owned));
+        Ok(Some(Line { number, text, comment, fault: too_long.or(fault) }))
     }
 }

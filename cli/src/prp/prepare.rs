@@ -4,7 +4,7 @@
 //! t = b^n only, or in c only. A candidate belongs to the largest of its families in the block.
 
 use gpuint::sieve::{self, Exponents, Progression};
-use gpuint::{Result, threads, widths};
+use gpuint::{threads, widths};
 use num_bigint::{BigInt, BigUint};
 use num_traits::ToPrimitive;
 use rayon::prelude::*;
@@ -31,7 +31,8 @@ pub(crate) struct Row {
 pub(crate) enum State {
     Decided(Verdict),
     Parsed {
-        expression: Expression,
+        /// `None` for a text whose form was scanned: most of them are sieved out.
+        expression: Option<Box<Expression>>,
         form: Option<Form>,
         /// True if the candidate was sieved with others.
         is_sieved: bool,
@@ -50,16 +51,18 @@ impl Row {
 
     /// Parses a candidate.
     fn parse(mut candidate: Candidate, widest: usize) -> Self {
-        let shift = candidate.column.map_or(0, |column| column - 1);
         let state = match (candidate.recorded, candidate.fault.take()) {
             (Some(is_prime), _) => State::Decided(Verdict::Recorded { is_prime }),
-            (None, Some(fault)) => State::Decided(Verdict::Rejected(fault)),
-            (None, None) => match Expression::parse(&candidate.text, intermediate(widest)) {
-                Ok(expression) => {
-                    let form = Form::of(&expression);
-                    State::Parsed { expression, form, is_sieved: false }
-                }
-                Err(error) => State::Decided(Verdict::Rejected(error.shifted(shift).into())),
+            (None, Some(fault)) => State::Decided(Verdict::Rejected(*fault)),
+            (None, None) => match Form::scan(&candidate.text) {
+                None => match expression(&candidate, widest) {
+                    Ok(expression) => {
+                        let form = Form::of(&expression);
+                        State::Parsed { expression: Some(expression), form, is_sieved: false }
+                    }
+                    Err(fault) => State::Decided(Verdict::Rejected(fault)),
+                },
+                form => State::Parsed { expression: None, form, is_sieved: false },
             },
         };
         Self { candidate, state }
@@ -67,10 +70,14 @@ impl Row {
 
     /// Evaluates a parsed candidate.
     fn evaluate(&mut self, evaluator: &mut Evaluator, widest: usize) {
-        let State::Parsed { expression, .. } = &self.state else { return };
-        let shift = self.candidate.column.map_or(0, |column| column - 1);
-        self.state = match evaluator.evaluate(expression) {
-            Err(error) => State::Decided(Verdict::Rejected(error.shifted(shift).into())),
+        let State::Parsed { expression: parsed, .. } = &mut self.state else { return };
+        let parsed = parsed.take().map_or_else(|| expression(&self.candidate, widest), Ok);
+        let shift = self.candidate.shift();
+        let evaluated = parsed.and_then(|expression| {
+            evaluator.evaluate(&expression).map_err(|error| error.shifted(shift).into())
+        });
+        self.state = match evaluated {
+            Err(fault) => State::Decided(Verdict::Rejected(fault)),
             Ok(number) if number.bits() > widest as u64 => {
                 let fault = CandidateError::TooWide { bits: number.bits(), widest };
                 State::Decided(Verdict::Rejected(fault))
@@ -83,6 +90,12 @@ impl Row {
             },
         };
     }
+}
+
+/// Parses the text of a candidate.
+fn expression(candidate: &Candidate, widest: usize) -> Result<Box<Expression>, CandidateError> {
+    let parsed = Expression::parse(&candidate.text, intermediate(widest));
+    parsed.map(Box::new).map_err(|error| error.shifted(candidate.shift()).into())
 }
 
 /// Maximum bits of intermediate values: numerators of quotients, arguments of differences.
@@ -99,7 +112,7 @@ pub(crate) fn widest() -> usize {
 ///
 /// # Errors
 /// [`Interrupted`](gpuint::Error::Interrupted).
-pub(crate) fn parse_and_sieve(candidates: Vec<Candidate>, limit: u64) -> Result<Vec<Row>> {
+pub(crate) fn parse_and_sieve(candidates: Vec<Candidate>, limit: u64) -> gpuint::Result<Vec<Row>> {
     let widest = widest();
     let mut rows: Vec<Row> = threads::install(|| {
         candidates.into_par_iter().map(|candidate| Row::parse(candidate, widest)).collect()
@@ -116,7 +129,7 @@ pub(crate) fn parse_and_sieve(candidates: Vec<Candidate>, limit: u64) -> Result<
 ///
 /// # Errors
 /// [`Interrupted`](gpuint::Error::Interrupted).
-pub(crate) fn evaluate(rows: &mut [Row], limit: u64) -> Result<()> {
+pub(crate) fn evaluate(rows: &mut [Row], limit: u64) -> gpuint::Result<()> {
     let widest = widest();
     let is_divided: Vec<bool> = rows
         .iter()
@@ -135,6 +148,9 @@ pub(crate) fn evaluate(rows: &mut [Row], limit: u64) -> Result<()> {
             divided.push(index);
             numbers.push(number.clone());
         }
+    }
+    if numbers.is_empty() {
+        return Ok(());
     }
     let factors = sieve::smallest_factors(&numbers, limit.min(MAX_TRIALS) as u32)?;
     for (index, factor) in divided.into_iter().zip(factors) {
@@ -176,38 +192,40 @@ impl Family {
     }
 
     /// Sieves the members.
-    fn sieve(self, rows: &mut [Row], members: &[usize], limit: u64) -> Result<()> {
-        let forms: Vec<Form> = members.iter().filter_map(|&index| rows[index].form()).collect();
+    fn sieve(self, rows: &mut [Row], members: &[usize], limit: u64) -> gpuint::Result<()> {
+        // A number of each member.
+        let of = |number: &(dyn Fn(Form) -> u64 + Sync)| -> Vec<u64> {
+            let forms = members.par_iter().filter_map(|&index| rows[index].form());
+            threads::install(|| forms.map(number).collect())
+        };
+        let k = |form: Form| form.k;
         let mut evaluator = Evaluator::new(intermediate(widest()) as u64);
         let factors = match self {
             Self::Multiples { large: Large::Power { base, exponent }, divisor: 1, c } => {
-                let terms: Vec<u64> = forms.iter().map(|form| form.k).collect();
-                Progression::of_power(base, exponent, c).smallest_factors(&terms, limit)?
+                Progression::of_power(base, exponent, c).smallest_factors(&of(&k), limit)?
             }
             Self::Multiples { large, divisor, c } => {
                 // Rows whose quotient is not exact are found when they are evaluated.
                 let Some(factor) = quotient(&mut evaluator, 1, large, divisor) else {
                     return Ok(());
                 };
-                let terms: Vec<u64> = forms.iter().map(|form| form.k).collect();
-                Progression::new(factor, c).smallest_factors(&terms, limit)?
+                Progression::new(factor, c).smallest_factors(&of(&k), limit)?
             }
             Self::Distances { k, large, divisor } => {
                 let Some(centre) = quotient(&mut evaluator, k, large, divisor) else {
                     return Ok(());
                 };
-                let least = forms.iter().map(|form| form.c).min().unwrap_or(0);
-                let distance = |form: &Form| form.c.abs_diff(least);
-                let terms: Vec<u64> = forms.iter().map(distance).collect();
+                let forms = members.iter().filter_map(|&index| rows[index].form());
+                let least = forms.map(|form| form.c).min().unwrap_or(0);
+                let terms = of(&|form| form.c.abs_diff(least));
                 let first = BigInt::from(centre) + least;
                 Progression::new(BigUint::from(1u32), first).smallest_factors(&terms, limit)?
             }
             Self::Exponents { k, base, c } => {
-                let exponent = |form: &Form| match form.large {
+                let exponents = of(&|form| match form.large {
                     Large::Power { exponent, .. } => exponent,
                     Large::Factorial { n, .. } | Large::Primorial { n } => n,
-                };
-                let exponents: Vec<u64> = forms.iter().map(exponent).collect();
+                });
                 Exponents::new(k, base, c).smallest_factors(&exponents, limit)?
             }
         };
@@ -237,11 +255,28 @@ fn quotient(evaluator: &mut Evaluator, k: u64, large: Large, divisor: u64) -> Op
     (&number % divisor == BigUint::ZERO).then(|| number / divisor)
 }
 
+/// Returns the family that has all rows with a form: that of the last kind, if there are several.
+fn common_family(rows: &[Row]) -> Option<Family> {
+    let families = Family::of(rows.iter().find_map(Row::form)?);
+    let is_common = |&(kind, family): &(usize, Family)| {
+        let is_member = |form| Family::of(form).nth(kind) == Some(family);
+        threads::install(|| rows.par_iter().all(|row| row.form().is_none_or(is_member)))
+    };
+    families.enumerate().filter(is_common).last().map(|(_, family)| family)
+}
+
 /// Returns families with enough members, and the indices of their rows.
 ///
 /// For each kind of family, rows are sorted by their families of this kind: a map of all of them
 /// would have two entries a row that no other row shares.
 fn families(rows: &[Row]) -> Vec<(Family, Vec<usize>)> {
+    if let Some(family) = common_family(rows) {
+        let members = threads::install(|| {
+            let rows = rows.par_iter().enumerate();
+            rows.filter_map(|(index, row)| row.form().map(|_| index)).collect::<Vec<_>>()
+        });
+        return if members.len() < FEWEST { Vec::new() } else { vec![(family, members)] };
+    }
     let forms: Vec<(usize, Form)> = threads::install(|| {
         let rows = rows.par_iter().enumerate();
         rows.filter_map(|(index, row)| Some((index, row.form()?))).collect()

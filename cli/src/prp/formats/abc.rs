@@ -7,8 +7,8 @@
 //! ```
 
 use super::super::candidate::{Candidate, CandidateError};
-use super::super::lines::{Line, LineReader};
-use super::source::{Source, SourceError, next_line};
+use super::super::lines::{Line, LineReader, Text};
+use super::source::{Source, SourceError, next_line, next_lines};
 use super::template::Template;
 
 /// An ABC file.
@@ -34,17 +34,24 @@ pub(crate) fn after_word(header: &Line) -> usize {
 
 impl Source for Abc<'_> {
     fn next(&mut self, candidates: &mut Vec<Candidate>) -> Result<bool, SourceError> {
-        let Some(line) = next_line(&mut self.lines, &mut self.last)? else { return Ok(false) };
-        let values: Vec<&str> = line.text.split_whitespace().collect();
-        let (expected, found) = (self.template.variables, values.len());
-        match line.fault {
-            Some(fault) => Template::reject(line.number, &line.text, fault.into(), candidates),
-            None if found == expected => self.template.expand(line.number, &values, candidates),
-            None => {
-                let fault = CandidateError::Values { expected, found };
-                Template::reject(line.number, &line.text, fault, candidates);
+        let Self { lines, template, last } = self;
+        let push = |line: Text<'_>, candidates: &mut Vec<Candidate>| {
+            let values: Vec<&str> = line.text.split_whitespace().collect();
+            let (expected, found) = (template.variables, values.len());
+            match line.fault {
+                Some(fault) => Template::reject(line.number, line.text, fault.into(), candidates),
+                None if found == expected => template.expand(line.number, &values, candidates),
+                None => {
+                    let fault = CandidateError::Values { expected, found };
+                    Template::reject(line.number, line.text, fault, candidates);
+                }
             }
+        };
+        if next_lines(lines, last, None, candidates, push)? {
+            return Ok(true);
         }
+        let Some(line) = next_line(lines, last)? else { return Ok(false) };
+        push(line.as_text(), candidates);
         Ok(true)
     }
 

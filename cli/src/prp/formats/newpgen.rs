@@ -23,8 +23,8 @@
 //! gives b^n + k or b^n - k.
 
 use super::super::candidate::{Candidate, CandidateError};
-use super::super::lines::{Line, LineReader};
-use super::source::{Source, SourceError, next_line};
+use super::super::lines::{Line, LineReader, Text};
+use super::source::{Source, SourceError, next_line, next_lines};
 use super::template::Template;
 
 const PRIMORIAL: u32 = 0x40;
@@ -223,14 +223,29 @@ fn terms_of(kind: &str, length: u32) -> Option<Vec<Term>> {
 
 impl Source for NewPGen<'_> {
     fn next(&mut self, candidates: &mut Vec<Candidate>) -> Result<bool, SourceError> {
-        let mut line = loop {
-            let Some(line) = next_line(&mut self.lines, &mut self.last)? else { return Ok(false) };
-            if line.fault.is_some() || !Self::is_header(line.text.trim_start()) {
-                break line;
-            }
-            self.header = Header::parse(&line)?;
-        };
-        let text = std::mem::take(&mut line.text);
+        let Self { lines, header, last } = self;
+        let push = |line: Text<'_>, candidates: &mut Vec<Candidate>| header.push(line, candidates);
+        if next_lines(lines, last, Some(b':'), candidates, push)? {
+            return Ok(true);
+        }
+        let Some(line) = next_line(lines, last)? else { return Ok(false) };
+        if line.fault.is_none() && Self::is_header(line.text.trim_start()) {
+            *header = Header::parse(&line)?;
+        } else {
+            header.push(line.as_text(), candidates);
+        }
+        Ok(true)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lines.bytes()
+    }
+}
+
+impl Header {
+    /// Appends the candidates of a line `k n`.
+    fn push(&self, line: Text<'_>, candidates: &mut Vec<Candidate>) {
+        let text = line.text;
         let fields: Vec<&str> = text.split_whitespace().collect();
         let parse = |word: &&str| {
             let column = word.as_ptr() as usize - text.as_ptr() as usize + 1;
@@ -242,17 +257,12 @@ impl Source for NewPGen<'_> {
             (None, Err(fault)) => fault,
             (None, Ok(numbers)) => match numbers[..] {
                 [k, n] => {
-                    self.header.expand(line.number, k, n, candidates);
-                    return Ok(true);
+                    self.expand(line.number, k, n, candidates);
+                    return;
                 }
                 _ => CandidateError::Values { expected: 2, found: numbers.len() },
             },
         };
-        Template::reject(line.number, &text, fault, candidates);
-        Ok(true)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.lines.bytes()
+        Template::reject(line.number, text, fault, candidates);
     }
 }

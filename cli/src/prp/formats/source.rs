@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::candidate::Candidate;
-use super::super::lines::LineReader;
+use super::super::lines::{LineReader, Text};
 
 /// Candidates of a file, in order.
 pub(crate) trait Source: Send {
@@ -41,4 +41,20 @@ pub(crate) fn next_line(
     let line = lines.next().map_err(|source| SourceError::Read { line: *last, source })?;
     *last = line.as_ref().map_or(*last, |line| line.number);
     Ok(line)
+}
+
+/// Reads all complete lines of the reader's buffer on all threads, and appends their candidates by
+/// `push`; returns false if only [`next_line`] reads the next line. Lines with the byte `barrier`
+/// are left to it.
+pub(crate) fn next_lines(
+    lines: &mut LineReader<'_>,
+    last: &mut u64,
+    barrier: Option<u8>,
+    candidates: &mut Vec<Candidate>,
+    push: impl Fn(Text<'_>, &mut Vec<Candidate>) + Sync,
+) -> Result<bool, SourceError> {
+    let read = lines.next_buffered(barrier, candidates, push);
+    let read = read.map_err(|source| SourceError::Read { line: *last, source })?;
+    *last = read.unwrap_or(*last);
+    Ok(read.is_some())
 }

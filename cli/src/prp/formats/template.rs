@@ -99,10 +99,10 @@ impl Template {
 
     /// Appends the candidates with these values, one for each variable.
     pub(crate) fn expand(&self, line: u64, values: &[&str], candidates: &mut Vec<Candidate>) {
-        let quota = self.quota.as_ref().map(|rule| Quota {
-            key: format!("${} = {}", letter(rule.variable), values[usize::from(rule.variable)])
-                .into(),
-            primes: rule.primes,
+        let quota = self.quota.as_ref().map(|rule| {
+            let value = values[usize::from(rule.variable)];
+            let key = format!("${} = {value}", letter(rule.variable)).into();
+            Arc::new(Quota { key, primes: rule.primes })
         });
         for expression in &self.expressions {
             let (text, fault) = expression.expand(values);
@@ -122,12 +122,13 @@ impl Template {
         fault: CandidateError,
         candidates: &mut Vec<Candidate>,
     ) {
-        candidates.push(Candidate { fault: Some(fault), ..Candidate::new(line, text.trim()) });
+        let fault = Some(Box::new(fault));
+        candidates.push(Candidate { fault, ..Candidate::new(line, text.trim()) });
     }
 }
 
 impl Parts {
-    fn expand(&self, values: &[&str]) -> (Arc<str>, Option<CandidateError>) {
+    fn expand(&self, values: &[&str]) -> (Arc<str>, Option<Box<CandidateError>>) {
         let mut text = String::new();
         let mut fault = None;
         let mut previous = None;
@@ -144,7 +145,8 @@ impl Parts {
                     {
                         let (first, second) = (letter(first), letter(second));
                         let value = value.to_owned();
-                        fault = Some(CandidateError::RunTogether { first, second, value });
+                        let run_together = CandidateError::RunTogether { first, second, value };
+                        fault = Some(Box::new(run_together));
                     }
                     text += value;
                     previous = Some(second);
