@@ -126,6 +126,78 @@ fn decimal_and_hexadecimal_candidates_are_tested() {
     assert!(run.stderr.starts_with("8 candidates on cpu"), "{}", run.stderr);
 }
 
+/// Candidates and errors of files that several threads read: all numbers are even.
+#[test]
+fn long_files_keep_the_order_and_the_numbers_of_lines() {
+    let folder = Folder::new("long");
+    let check = |name: &str, text: &[u8], expected: &[String]| {
+        let file = folder.write(name, text);
+        let run = run(&[&file, "--sieve", "0"], "");
+        assert_eq!(run.lines(), expected, "{name}");
+        assert_eq!(run.status, Some(1), "{}", run.stderr);
+    };
+    let even = |text: String| format!("{text} has factors: 2");
+
+    let (mut text, mut expected) = (Vec::new(), Vec::new());
+    for line in 1..=20_000 {
+        match line % 5000 {
+            1 => text.extend(b"  # a comment"),
+            2 => text.extend(b"\t"),
+            3 => {
+                text.extend(b"4+\\");
+                expected.push(even("4+2".to_owned()));
+            }
+            4 => text.extend(b"2 // the rest"),
+            5 => {
+                text.extend(b"7*");
+                let reason = "column 3: expected a number or \"(\", found the end";
+                expected.push(format!("error: line {line}: {reason}"));
+            }
+            6 => {
+                text.extend(b"1\xff");
+                let reason = "the line is not UTF-8 text from column 2 on";
+                expected.push(format!("error: line {line}: {reason}"));
+            }
+            _ => {
+                text.extend(format!(" {line}*2^9 // {line}\r").bytes());
+                expected.push(even(format!("{line}*2^9")));
+            }
+        }
+        text.push(b'\n');
+    }
+    check("plain", &text, &expected);
+
+    let (mut text, mut expected) = ("ABC $a*3^$b+1 | $a*3^$b-1\n".to_owned(), Vec::new());
+    for line in 2..=10_000 {
+        if line % 3000 == 0 {
+            text += "5\n";
+            expected.push(format!("error: line {line}: expected 2 values, found 1"));
+        } else {
+            text += &format!("{} 9\n", 2 * line + 1);
+            let sign = |sign| even(format!("{}*3^9{sign}1", 2 * line + 1));
+            expected.extend(["+", "-"].map(sign));
+        }
+    }
+    check("abc", text.as_bytes(), &expected);
+
+    let (mut text, mut expected) = ("0:P:1:3:1\n".to_owned(), Vec::new());
+    for line in 2..=10_000 {
+        match line {
+            4000 => text += "0:M:1:3:2\n",
+            7000 => {
+                text += "5\n";
+                expected.push(format!("error: line {line}: expected 2 values, found 1"));
+            }
+            _ => {
+                text += &format!("{} 9\n", 2 * line + 1);
+                let sign = if line < 4000 { '+' } else { '-' };
+                expected.push(even(format!("{}*3^9{sign}1", 2 * line + 1)));
+            }
+        }
+    }
+    check("newpgen", text.as_bytes(), &expected);
+}
+
 #[test]
 fn residues_equal_those_of_openpfgw() {
     // Printed by OpenPFGW 4.0.1 (sethtroisi/prime-gap, primesearch/OpenPFGW).

@@ -286,8 +286,13 @@ impl Tester<'_> {
     /// Decides all rows of a batch; with `--stop-on-prime`, removes those after the first prime.
     fn test(&mut self, batch: &mut Batch) -> Result<(), JobError> {
         let rows = &mut batch.rows;
+        let mut open: Vec<usize> = threads::install(|| {
+            let is_open = |row: &Row| matches!(row.state, State::Number(_));
+            let rows = rows.par_iter().enumerate();
+            rows.filter(|(_, row)| is_open(row)).map(|(index, _)| index).collect()
+        });
         loop {
-            let ready = self.ready(rows);
+            let ready = self.ready(rows, &mut open);
             if ready.is_empty() {
                 break;
             }
@@ -315,20 +320,17 @@ impl Tester<'_> {
         Ok(())
     }
 
-    /// Decides rows that need no test, and returns those to test now: rows whose partner is a
-    /// probable prime, or that need none.
-    fn ready(&mut self, rows: &mut [Row]) -> Vec<usize> {
+    /// Decides open rows that need no test, and returns those to test now: rows whose partner is a
+    /// probable prime, or that need none. Rows whose partner is open stay open.
+    fn ready(&self, rows: &mut [Row], open: &mut Vec<usize>) -> Vec<usize> {
         let mut ready = Vec::new();
-        for index in 0..rows.len() {
+        open.retain(|&index| {
             let row = &rows[index];
-            if !matches!(row.state, State::Number(_)) {
-                continue;
-            }
             let needs = row.candidate.needs;
             let partner = if needs > 0 { index.checked_sub(needs) } else { None };
             let verdict = match partner.map(|partner| (partner, rows[partner].verdict())) {
                 None => None,
-                Some((_, None)) => continue,
+                Some((_, None)) => return true,
                 Some((_, Some(verdict))) if verdict.is_prime() => None,
                 Some((partner, Some(_))) => {
                     Some(Verdict::Needless { composite: Arc::clone(&rows[partner].candidate.text) })
@@ -344,7 +346,8 @@ impl Tester<'_> {
                 Some(verdict) => rows[index].state = State::Decided(verdict),
                 None => ready.push(index),
             }
-        }
+            false
+        });
         ready
     }
 
