@@ -25,12 +25,12 @@ impl Field {
     /// Prepares an odd modulus from 3 to 2^63 - 1.
     pub(crate) fn new(modulus: u64) -> Self {
         debug_assert!(modulus % 2 == 1 && modulus > 1 && modulus < 1 << 63);
-        // Newton: the number of right bits doubles. m is its own inverse modulo 8.
-        let mut inverse = modulus;
-        for _ in 0..5 {
+        // (3 m) xor 2 is the inverse modulo 2^5. Newton: the number of right bits doubles.
+        let mut inverse = modulus.wrapping_mul(3) ^ 2;
+        for _ in 0..4 {
             inverse = inverse.wrapping_mul(2u64.wrapping_sub(modulus.wrapping_mul(inverse)));
         }
-        let one = (u64::MAX % modulus + 1) % modulus;
+        let one = modulus.wrapping_neg() % modulus;
         let square = (u128::from(one) * u128::from(one) % u128::from(modulus)) as u64;
         Self { modulus, inverse: inverse.wrapping_neg(), one, square }
     }
@@ -44,26 +44,25 @@ impl Field {
         self.mul(Residue(number % self.modulus), Residue(self.square))
     }
 
-    /// Represents a number of any length, by Horner's rule with base R.
+    /// Represents a number of any length.
+    ///
+    /// Horner's rule from the lowest digit on divides by R in place of a multiplication: one
+    /// reduction of a sum a digit.
     pub(super) fn residue_of(self, number: &BigUint) -> Residue {
-        let mut residue = Residue(0);
-        for digit in number.iter_u64_digits().rev() {
-            // x R + digit: the product by R^2 is that of the number by R.
-            residue = self.mul(residue, Residue(self.square));
-            residue = self.add(residue, Residue(digit % self.modulus));
+        let digits = number.iter_u64_digits();
+        let length = digits.len() as u64;
+        if length <= 1 {
+            return self.from(digits.last().unwrap_or(0));
         }
-        // The digits were not multiplied by R yet.
-        self.mul(residue, Residue(self.square))
+        // x + digit < m R.
+        let scaled = digits.fold(0, |x, digit| self.reduce(u128::from(x) + u128::from(digit)));
+        // The number divided by R^length is to be multiplied by R^(length + 2) / R.
+        self.mul(Residue(scaled), self.pow(Residue(self.square), length + 1))
     }
 
     /// The residue from 0 to m - 1.
     pub(crate) fn value(self, residue: Residue) -> u64 {
         self.reduce(u128::from(residue.0))
-    }
-
-    pub(super) fn add(self, a: Residue, b: Residue) -> Residue {
-        let sum = a.0 + b.0;
-        Residue(if sum >= self.modulus { sum - self.modulus } else { sum })
     }
 
     pub(super) fn negate(self, a: Residue) -> Residue {
@@ -82,6 +81,38 @@ impl Field {
             }
             base = self.mul(base, base);
             exponent /= 2;
+        }
+        power
+    }
+
+    /// Returns base^-exponent; the modulus is prime and does not divide the base.
+    pub(super) fn pow_inverse(self, base: u64, exponent: u64) -> Residue {
+        if base == 2 {
+            return self.half_pow(exponent);
+        }
+        // Fermat: a^(m - 1) = 1.
+        let order = self.modulus - 1;
+        self.pow(self.from(base), order - exponent % order)
+    }
+
+    /// Returns 2^-exponent, by the bits of the exponent from the highest one on: up to six of them
+    /// are a shift, and others a square and a halving each.
+    fn half_pow(self, exponent: u64) -> Residue {
+        let mut rest = (u64::BITS - exponent.leading_zeros()).saturating_sub(6);
+        // 2^-e is represented by 2^(64 - e), for e < 64.
+        let power = match exponent >> rest {
+            0 => self.one,
+            first => (1 << (64 - first)) % self.modulus,
+        };
+        let mut power = Residue(power);
+        while rest > 0 {
+            rest -= 1;
+            power = self.mul(power, power);
+            if exponent >> rest & 1 == 1 {
+                // An odd x is that of the even number x + m < 2^64.
+                let odd = power.0 & 1;
+                power = Residue((power.0 + self.modulus * odd) / 2);
+            }
         }
         power
     }
@@ -116,13 +147,19 @@ mod tests {
             for a in [0, 1, 2, modulus - 1, modulus, u64::MAX, 1 << 40] {
                 let residue = field.from(a);
                 assert_eq!(field.value(residue), a % modulus);
-                assert_eq!(field.value(field.add(residue, field.negate(residue))), 0);
+                let opposite = (modulus - a % modulus) % modulus;
+                assert_eq!(field.value(field.negate(residue)), opposite);
                 let square = u128::from(a % modulus) * u128::from(a % modulus);
                 let square = (square % u128::from(modulus)) as u64;
                 assert_eq!(field.value(field.mul(residue, residue)), square);
                 assert_eq!(field.pow(residue, 2), field.mul(residue, residue));
                 if a % modulus != 0 {
                     assert_eq!(field.mul(residue, field.inverse(residue)), field.one());
+                    for exponent in [0, 1, 5, 63, 64, 1000, 12_345, u64::MAX] {
+                        let product =
+                            field.mul(field.pow(residue, exponent), field.pow_inverse(a, exponent));
+                        assert_eq!(product, field.one(), "{a}^{exponent} modulo {modulus}");
+                    }
                 }
             }
         }

@@ -2,23 +2,32 @@
 //!
 //! A prime p that does not divide a divides k a + c for the k with k = -c / a modulo p: one inverse
 //! modulo p finds the factors p of all numbers. The hits k are looked up in a table over the range
-//! of the k if that is short, else by binary search. Where there are fewer numbers than hits, each
-//! k is reduced modulo p instead.
+//! of the k if that is short, else by binary search. Small primes strike a dense table by segments,
+//! each of one thread. Where there are fewer numbers than hits, each k is reduced modulo p instead.
 //!
-//! a modulo p is a power b^n by squarings, or a number that is reduced digit by digit.
+//! 1 / a modulo p is the power b^-n, or the inverse of a number that is reduced digit by digit.
 
 use std::ops::RangeInclusive;
 
 use num_bigint::{BigInt, BigUint};
-use num_traits::{Signed, ToPrimitive};
+use num_traits::{One, Signed, ToPrimitive};
+use rayon::prelude::*;
 
 use super::factors::{Factors, for_primes};
 use super::montgomery::{Field, Residue};
+use super::primes::primes;
 use crate::error::Result;
+use crate::interrupt::{self, Stop};
 
 /// Entries of a table for each number, at most, and for any number of numbers.
 const TABLE_RATIO: u64 = 64;
 const TABLE_MIN: u64 = 1 << 16;
+/// Entries of a table for each number, below which small primes strike segments of it.
+const DENSE_RATIO: u64 = 8;
+/// Entries of a segment: with their factors 384 KiB, of the second-level cache.
+const SEGMENT: u64 = 1 << 15;
+/// Primes below strike segments, which several threads share: they have 7 of 8 hits below 10^7.
+const SMALL: u64 = 1 << 16;
 
 /// The numbers k a + c, for k of 64 bits.
 ///
@@ -48,10 +57,17 @@ enum Factor {
 }
 
 impl Factor {
-    fn residue(&self, field: Field) -> Residue {
+    /// Returns the inverse modulo a prime; `None` for a multiple of the prime.
+    fn inverse(&self, field: Field, prime: u64) -> Option<Residue> {
         match self {
-            Self::Number(number) => field.residue_of(number),
-            Self::Power { base, exponent } => field.pow(field.from(*base), *exponent),
+            Self::Number(number) if number.is_one() => Some(field.one()),
+            Self::Number(number) => {
+                let residue = field.residue_of(number);
+                (residue.0 != 0).then(|| field.inverse(residue))
+            }
+            Self::Power { exponent: 0, .. } => Some(field.one()),
+            Self::Power { base, .. } if base.is_multiple_of(prime) => None,
+            Self::Power { base, exponent } => Some(field.pow_inverse(*base, *exponent)),
         }
     }
 
@@ -89,16 +105,38 @@ impl Progression {
         let factors = Factors::new(terms.len());
         let Some(places) = Places::of(terms) else { return Ok(factors.finish()) };
         let own = OwnPrimes::of(self);
+        let record = |index: usize, prime: u64| {
+            if !own.is(terms[index], prime) {
+                factors.record(index, prime);
+            }
+        };
+        let segments = places.segments(terms.len());
+        let small = if segments.is_empty() { 0 } else { SMALL.min(limit) };
+        let mut classes = Vec::new();
+        for prime in primes(0..small) {
+            match self.hits(prime) {
+                Hits::None => {}
+                Hits::All => (0..terms.len()).for_each(|index| record(index, prime)),
+                Hits::Class(class) => classes.push((prime, class)),
+            }
+        }
+        let stop = Stop::current();
+        interrupt::on_pool(|| {
+            segments.into_par_iter().try_for_each(|segment| {
+                stop.during(|| {
+                    for &(prime, class) in &classes {
+                        places.strike(&segment, prime, class, &mut |index| record(index, prime));
+                    }
+                    Ok(())
+                })
+            })
+        })?;
         for_primes(
-            0..limit,
+            small..limit,
             || (),
             |(), primes| {
                 for prime in primes {
-                    let mut hit = |index: usize| {
-                        if !own.is(terms[index], prime) {
-                            factors.record(index, prime);
-                        }
-                    };
+                    let mut hit = |index| record(index, prime);
                     match self.hits(prime) {
                         Hits::None => {}
                         Hits::All => (0..terms.len()).for_each(hit),
@@ -126,12 +164,11 @@ impl Progression {
         }
         let field = Field::new(prime);
         let c = field.residue_of(self.c.magnitude());
-        let a = self.a.residue(field);
-        match (a.0 == 0, c.0 == 0) {
-            (true, true) => Hits::All,
-            (true, false) => Hits::None,
-            (false, _) => {
-                let quotient = field.mul(c, field.inverse(a));
+        match self.a.inverse(field, prime) {
+            None if c.0 == 0 => Hits::All,
+            None => Hits::None,
+            Some(inverse) => {
+                let quotient = field.mul(c, inverse);
                 let k = if self.c.is_negative() { quotient } else { field.negate(quotient) };
                 Hits::Class(field.value(k))
             }
@@ -271,16 +308,38 @@ impl Places {
         self.range.clone()
     }
 
+    /// Returns the segments of a dense table; none for another one.
+    fn segments(&self, terms: usize) -> Vec<RangeInclusive<u64>> {
+        let entries = self.table.len() as u64;
+        if entries <= SEGMENT || entries >= DENSE_RATIO * terms as u64 {
+            return Vec::new();
+        }
+        let (start, end) = (*self.range.start(), *self.range.end());
+        let starts = (start..=end).step_by(SEGMENT as usize);
+        starts.map(|start| start..=end.min(start.saturating_add(SEGMENT - 1))).collect()
+    }
+
     /// Calls `hit` with the indices of the terms of a residue class.
     fn visit(&self, terms: &[u64], modulus: u64, class: u64, hit: &mut impl FnMut(usize)) {
-        let (start, end) = (*self.range.start(), *self.range.end());
-        let hits = (end - start) / modulus;
+        let hits = (self.range.end() - self.range.start()) / modulus;
         // A lookup takes about as long as a remainder.
         if hits > terms.len() as u64 {
             let terms = terms.iter().enumerate();
             terms.filter(|(_, term)| *term % modulus == class).for_each(|(index, _)| hit(index));
             return;
         }
+        self.strike(&self.range, modulus, class, hit);
+    }
+
+    /// Calls `hit` with the indices of the terms of a residue class in a part of the range.
+    fn strike(
+        &self,
+        part: &RangeInclusive<u64>,
+        modulus: u64,
+        class: u64,
+        hit: &mut impl FnMut(usize),
+    ) {
+        let (start, end) = (*part.start(), *part.end());
         let over = start % modulus;
         let step = if class >= over { class - over } else { class + modulus - over };
         let mut term = start.checked_add(step);
@@ -329,6 +388,30 @@ mod tests {
                         assert_eq!(factor, divided(&number, 400), "{k} {a} + {c}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn segments_of_dense_tables_are_struck() {
+        let offset: BigInt = BigInt::from(10).pow(30) - 1;
+        for (progression, a, c) in [
+            (Progression::of_power(2, 90, offset.clone()), BigInt::from(2).pow(90), &offset),
+            (Progression::of_power(3, 50, offset.clone()), BigInt::from(3).pow(50), &offset),
+            (Progression::new(1u32.into(), 5), BigInt::from(1), &BigInt::from(5)),
+        ] {
+            for first in [0, 1 << 63] {
+                // Every third number, and one of them twice.
+                let count = 2 * SEGMENT / 3 + 1000;
+                let mut terms: Vec<u64> = (0..count).map(|i| first + 3 * i).collect();
+                terms.push(first + 3);
+                assert_eq!(Places::of(&terms).unwrap().segments(terms.len()).len(), 3);
+                let factors = progression.smallest_factors(&terms, 70_000).unwrap();
+                for (&k, &factor) in terms.iter().zip(&factors).step_by(97) {
+                    let number = &a * k + c;
+                    assert_eq!(factor, divided(&number, 70_000), "{k} {a} + {c}");
+                }
+                assert_eq!(factors[1], factors[terms.len() - 1]);
             }
         }
     }
