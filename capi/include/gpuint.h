@@ -39,11 +39,11 @@
  * be NULL if they have none. Outputs of one element a row have a parameter `rows`, which must be
  * the number of rows. Limbs are `uint64_t` of a little-endian host.
  *
- * Numbers as text. A parameter `value`, `divisor`, `modulus`, `base` or `exponent` of type
- * `const char *` is a decimal number, or a hexadecimal number after `0x`, that ends with NUL. An
- * output `text` has room for `size` bytes; `base` is 10 or 16 (lower case without `0x`). The length
- * without NUL is stored in `*length`, unless `length` is NULL. Where `size` does not exceed it,
- * the call fails with GPUINT_STATUS_BUFFER_TOO_SMALL, but stores the length.
+ * Numbers as text. A parameter of type `const char *` is a decimal number, or a hexadecimal number
+ * after `0x`, that ends with NUL; one named `c`, `first`, `step` or `distance` may start with `-`.
+ * An output `text` has room for `size` bytes; `base` is 10 or 16 (lower case without `0x`). The
+ * length without NUL is stored in `*length`, unless `length` is NULL. Where `size` does not exceed
+ * it, the call fails with GPUINT_STATUS_BUFFER_TOO_SMALL, but stores the length.
  *
  * Operands. Both batches of an operation have the same width, device and number of rows. Results
  * have the width of the operands, unless the function says otherwise. The times depend on the
@@ -190,6 +190,11 @@ typedef struct gpuint_device gpuint_device;
  * Prepared divisors: one for all rows, or one a row.
  */
 typedef struct gpuint_divisor gpuint_divisor;
+
+/**
+ * Numbers for the indices 0, 1, 2, .. of a sieve.
+ */
+typedef struct gpuint_family gpuint_family;
 
 /**
  * Powers of one base modulo one number, prepared for many exponents.
@@ -1388,6 +1393,34 @@ gpuint_status gpuint_modulus_splat(const gpuint_device *device,
 gpuint_status gpuint_modulus_of_rows(const gpuint_batch *moduli, gpuint_modulus **out);
 
 /**
+ * Prepares `rows` moduli `k * 2^n + c`, each as the modulus of the same row of residues of
+ * batches for `bits` bits. With small `k` and `c`, a product of residues is one product and a
+ * fold in linear time.
+ */
+gpuint_status gpuint_modulus_of_special(const gpuint_device *device,
+                                        size_t bits,
+                                        const uint32_t *k,
+                                        const uint32_t *n,
+                                        const int32_t *c,
+                                        size_t rows,
+                                        gpuint_modulus **out);
+
+/**
+ * Prepares the modulus `k * 2^n + c` for all rows; otherwise as `gpuint_modulus_of_special`.
+ */
+gpuint_status gpuint_modulus_splat_special(const gpuint_device *device,
+                                           size_t bits,
+                                           uint32_t k,
+                                           uint32_t n,
+                                           int32_t c,
+                                           gpuint_modulus **out);
+
+/**
+ * Stores true if products of residues are reduced in linear time.
+ */
+gpuint_status gpuint_modulus_is_special(const gpuint_modulus *modulus, bool *is_special);
+
+/**
  * Frees the handle. NULL is allowed. Its residues stay valid.
  */
 gpuint_status gpuint_modulus_free(gpuint_modulus *modulus);
@@ -1464,6 +1497,15 @@ gpuint_status gpuint_residues_square(const gpuint_residues *a, gpuint_residues *
 gpuint_status gpuint_residues_square_repeatedly(const gpuint_residues *a,
                                                 size_t count,
                                                 gpuint_residues **power);
+
+/**
+ * Computes `base^exponents`, an exponent for each row. Modulo wide special moduli, a bit of
+ * the exponents takes one square; the base then costs nothing.
+ */
+gpuint_status gpuint_residues_powers_of(uint32_t base,
+                                        const gpuint_batch *exponents,
+                                        const gpuint_modulus *modulus,
+                                        gpuint_residues **power);
 
 /**
  * Computes `a^exponents`, row by row. The exponents may have another width than `a`.
@@ -1543,6 +1585,98 @@ gpuint_status gpuint_fixed_base_pow_rows(const gpuint_fixed_base *base,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+/**
+ * Stores the smallest prime factor below `limit` of each of `count` numbers, which are texts,
+ * and 0 where there is none. A prime is no factor of itself, and 0 has the factor 2. The time
+ * of a number is proportional to its length and to the number of primes below `limit`.
+ */
+gpuint_status gpuint_smallest_factors(const char *const *values,
+                                      size_t count,
+                                      uint32_t limit,
+                                      uint64_t *factors,
+                                      size_t rows);
+
+/**
+ * Stores the smallest prime factor below `limit` of `k * a + c` for each k of the `count`
+ * numbers `terms`, and 0 where there is none. A prime is no factor of itself, and 0 has the
+ * factor 2.
+ */
+gpuint_status gpuint_progression_smallest_factors(const char *a,
+                                                  const char *c,
+                                                  const uint64_t *terms,
+                                                  size_t count,
+                                                  uint64_t limit,
+                                                  uint64_t *factors,
+                                                  size_t rows);
+
+/**
+ * As `gpuint_progression_smallest_factors`, of `k * base^exponent + c`. The power is not
+ * computed.
+ */
+gpuint_status gpuint_progression_of_power_smallest_factors(uint64_t base,
+                                                           uint64_t exponent,
+                                                           const char *c,
+                                                           const uint64_t *terms,
+                                                           size_t count,
+                                                           uint64_t limit,
+                                                           uint64_t *factors,
+                                                           size_t rows);
+
+/**
+ * Stores the smallest prime factor below `limit` of `k * base^n + c` for each n of the
+ * `count` numbers `exponents`, and 0 where there is none. A prime is no factor of itself, and
+ * 0 has the factor 2.
+ */
+gpuint_status gpuint_exponents_smallest_factors(uint64_t k,
+                                                uint64_t base,
+                                                const char *c,
+                                                const uint64_t *exponents,
+                                                size_t count,
+                                                uint64_t limit,
+                                                uint64_t *factors,
+                                                size_t rows);
+
+/**
+ * Makes the family of the numbers `first + i * step`, for i = 0, 1, 2, ..: `k * base^n + c`
+ * with different k, or offsets around a multiple of a primorial.
+ */
+gpuint_status gpuint_family_terms(const char *first, const char *step, gpuint_family **out);
+
+/**
+ * Makes the family of the numbers `k * base^n + c` for the exponents `n = first + i`.
+ * Exponents above `2^64 - 1` have no number, and their index survives.
+ */
+gpuint_status gpuint_family_powers(uint64_t k,
+                                   uint64_t base,
+                                   uint64_t first,
+                                   const char *c,
+                                   gpuint_family **out);
+
+/**
+ * Makes the family of the numbers at a distance from those of another one.
+ */
+gpuint_status gpuint_family_shifted(const gpuint_family *family,
+                                    const char *distance,
+                                    gpuint_family **out);
+
+/**
+ * Returns a mask of the indices below `rows` at which no number of `count` families has a
+ * prime factor below `limit`. A prime is no factor of itself: 7 survives, and -7 does not. 0
+ * has the factor 2; 1 and -1 survive. A GPU strikes terms by the primes below 2^32; the
+ * threads of the CPU strike powers, and terms by larger primes.
+ */
+gpuint_status gpuint_constellation_survivors(const gpuint_family *const *families,
+                                             size_t count,
+                                             const gpuint_device *device,
+                                             size_t rows,
+                                             uint64_t limit,
+                                             gpuint_mask **mask);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_family_free(gpuint_family *family);
 
 /**
  * Makes signed integers of magnitudes and a mask of the rows that are negative. Zeros lose

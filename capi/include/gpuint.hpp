@@ -47,6 +47,7 @@ struct deleter {
   void operator()(gpuint_product_tree* handle) const noexcept { gpuint_product_tree_free(handle); }
   void operator()(gpuint_crt* handle) const noexcept { gpuint_crt_free(handle); }
   void operator()(gpuint_fixed_base* handle) const noexcept { gpuint_fixed_base_free(handle); }
+  void operator()(gpuint_family* handle) const noexcept { gpuint_family_free(handle); }
 };
 
 /// Owners of handles.
@@ -60,6 +61,7 @@ using signed_batch = std::unique_ptr<gpuint_signed, deleter>;
 using product_tree = std::unique_ptr<gpuint_product_tree, deleter>;
 using crt = std::unique_ptr<gpuint_crt, deleter>;
 using fixed_base = std::unique_ptr<gpuint_fixed_base, deleter>;
+using family = std::unique_ptr<gpuint_family, deleter>;
 
 /// Converts to the argument of gpuint.h: an owner to its handle, other values unchanged.
 template <class T>

@@ -7,11 +7,11 @@ use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gpuint::num_bigint::BigUint;
+use gpuint::num_bigint::{BigInt, BigUint};
 
-use crate::handle::{Byte, Handle, get, insert};
+use crate::handle::{Byte, Handle, Integer, get, insert};
 use crate::interrupt::interruptible;
-use crate::memory::{check, check_array, format, number, write, write_array, write_text};
+use crate::memory::{check, check_array, format, integer, number, write, write_array, write_text};
 use crate::status::{Failure, Result, Status};
 
 /// A function of the caller that frees memory.
@@ -72,6 +72,21 @@ impl Argument for *const c_char {
     }
 }
 
+/// An integer as text.
+impl Argument for *const Integer {
+    type Held = BigInt;
+    type Passed<'a> = &'a BigInt;
+
+    unsafe fn hold(self, name: &'static str) -> Result<BigInt> {
+        // SAFETY: the caller's.
+        unsafe { integer(self.cast(), name) }
+    }
+
+    fn pass(held: &BigInt) -> &BigInt {
+        held
+    }
+}
+
 /// Arguments that are passed unchanged; arrays are checked where they are read.
 macro_rules! plain_arguments {
     ($($input:ty),*; of handles: $($of_handle:ty),*) => {
@@ -94,7 +109,8 @@ macro_rules! plain_arguments {
     };
 }
 plain_arguments! {
-    usize, u64, bool, *const u64, *const Byte, *const usize, *const *const c_char,
+    usize, u32, u64, i32, bool, *const u32, *const u64, *const i32, *const Byte, *const usize,
+    *const *const c_char,
     *mut u64, *mut c_void,
     Release;
     of handles: *const *const H, *mut H

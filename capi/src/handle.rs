@@ -7,6 +7,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::ffi::c_char;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -87,12 +88,18 @@ handles! {
     FixedBase(gpuint::DynFixedBase) = "gpuint_fixed_base";
     ProductTree(gpuint::DynProductTree) = "gpuint_product_tree";
     Crt(gpuint::DynCrt) = "gpuint_crt";
+    Family(gpuint::sieve::Family) = "gpuint_family";
 }
 
 /// A `uint8_t` of an array. It is not `u8`, which `c_char`, the type of texts, is on some targets.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct Byte(pub u8);
+
+/// A character of the text of an integer, which may start with `-`.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct Integer(pub c_char);
 
 /// A GPU with a queue of work, or the CPU.
 #[derive(Debug)]
@@ -133,6 +140,10 @@ pub struct ProductTree(());
 /// Pairwise coprime moduli, prepared for Chinese remaindering.
 #[derive(Debug)]
 pub struct Crt(());
+
+/// Numbers for the indices 0, 1, 2, .. of a sieve.
+#[derive(Debug)]
+pub struct Family(());
 
 /// Enters an object into the table.
 pub(crate) fn insert<H: Handle>(object: H::Object) -> *mut H {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-use crate::{batch, device, divisor, mask, operations, residues, signed, trees};
+use crate::{batch, device, divisor, mask, operations, residues, sieve, signed, trees};
 
 /// Returns the header of the present source.
 fn header(folder: &Path) -> String {
@@ -17,6 +17,7 @@ fn header(folder: &Path) -> String {
         mask::DECLARATIONS,
         divisor::DECLARATIONS,
         residues::DECLARATIONS,
+        sieve::DECLARATIONS,
         signed::DECLARATIONS,
         trees::DECLARATIONS,
     ];

@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char};
 use std::slice;
 
-use gpuint::num_bigint::BigUint;
+use gpuint::num_bigint::{BigInt, BigUint};
 
 use crate::status::{Failure, Result};
 
@@ -137,7 +137,21 @@ pub(crate) unsafe fn number(text: *const c_char, argument: &'static str) -> Resu
     check(text, argument)?;
     // SAFETY: checked to be not NULL; the rest is the caller's.
     let text = unsafe { CStr::from_ptr(text) };
-    parse(text, argument)
+    parse(text.to_bytes(), 0, argument)
+}
+
+/// Parses an integer: a number, or one after `-`.
+///
+/// # Safety
+/// `text` is NULL or ends with NUL.
+pub(crate) unsafe fn integer(text: *const c_char, argument: &'static str) -> Result<BigInt> {
+    check(text, argument)?;
+    // SAFETY: checked to be not NULL; the rest is the caller's.
+    let text = unsafe { CStr::from_ptr(text) }.to_bytes();
+    match text.first() {
+        Some(b'-') => Ok(-BigInt::from(parse(text, 1, argument)?)),
+        _ => Ok(parse(text, 0, argument)?.into()),
+    }
 }
 
 /// Parses an array of numbers.
@@ -155,10 +169,12 @@ pub(crate) unsafe fn numbers(
     texts.iter().map(|&text| unsafe { number(text, argument) }).collect()
 }
 
-fn parse(text: &CStr, argument: &'static str) -> Result<BigUint> {
-    let text = text.to_str().map_err(|_| Failure::NotUtf8 { argument })?;
-    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let (digits, base) = hexadecimal.map_or((text, 10), |digits| (digits, 16));
+/// Parses the number from byte `start` on, which is at a character.
+fn parse(text: &[u8], start: usize, argument: &'static str) -> Result<BigUint> {
+    let text = str::from_utf8(text).map_err(|_| Failure::NotUtf8 { argument })?;
+    let number = &text[start..];
+    let hexadecimal = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+    let (digits, base) = hexadecimal.map_or((number, 10), |digits| (digits, 16));
     let not_digit = digits.bytes().position(|byte| !char::from(byte).is_digit(base));
     if let Some(column) = not_digit.or(digits.is_empty().then_some(0)) {
         let column = text.len() - digits.len() + column;

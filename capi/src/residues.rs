@@ -4,11 +4,11 @@
 use std::ffi::c_char;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynFixedBase, DynModulus, DynResidues, Error};
+use gpuint::{DynFixedBase, DynModulus, DynResidues, Error, SpecialModulus};
 
 use crate::call::functions;
 use crate::handle::{Batch, Device, FixedBase, Mask, Modulus, Residues, remove};
-use crate::memory::numbers;
+use crate::memory::{array, numbers};
 use crate::status::Failure;
 
 functions! {
@@ -21,6 +21,37 @@ functions! {
 
     /// Prepares the rows of a batch, each as the modulus of the same row of residues.
     fn gpuint_modulus_of_rows(moduli: *const Batch; out: *mut *mut Modulus) = DynModulus::of_rows;
+
+    /// Prepares `rows` moduli `k * 2^n + c`, each as the modulus of the same row of residues of
+    /// batches for `bits` bits. With small `k` and `c`, a product of residues is one product and a
+    /// fold in linear time.
+    fn gpuint_modulus_of_special(
+        device: *const Device, bits: usize, k: *const u32, n: *const u32, c: *const i32,
+        rows: usize;
+        out: *mut *mut Modulus
+    ) = |device: &gpuint::Device, bits, k, n, c, rows| {
+        // SAFETY: the header requires that the arrays have `rows` elements.
+        let k = unsafe { array(k, rows, "k") }?;
+        // SAFETY: as above.
+        let n = unsafe { array(n, rows, "n") }?;
+        // SAFETY: as above.
+        let c = unsafe { array(c, rows, "c") }?;
+        let parts = k.iter().zip(n).zip(c);
+        let moduli: Vec<_> = parts.map(|((&k, &n), &c)| SpecialModulus::new(k, n, c)).collect();
+        Ok::<_, Failure>(DynModulus::of_special(device, device.shape_for(bits)?, &moduli)?)
+    };
+
+    /// Prepares the modulus `k * 2^n + c` for all rows; otherwise as `gpuint_modulus_of_special`.
+    fn gpuint_modulus_splat_special(
+        device: *const Device, bits: usize, k: u32, n: u32, c: i32; out: *mut *mut Modulus
+    ) = |device: &gpuint::Device, bits, k, n, c| {
+        let modulus = SpecialModulus::new(k, n, c);
+        DynModulus::splat_special(device, device.shape_for(bits)?, modulus)
+    };
+
+    /// Stores true if products of residues are reduced in linear time.
+    fn gpuint_modulus_is_special(modulus: *const Modulus; is_special: *mut bool) =
+        |modulus: &DynModulus| Ok::<_, Error>(modulus.is_special());
 
     /// Frees the handle. NULL is allowed. Its residues stay valid.
     fn gpuint_modulus_free(modulus: *mut Modulus) = |modulus| remove(modulus, "modulus");
@@ -72,6 +103,12 @@ functions! {
     fn gpuint_residues_square_repeatedly(
         a: *const Residues, count: usize; power: *mut *mut Residues
     ) = DynResidues::square_repeatedly;
+
+    /// Computes `base^exponents`, an exponent for each row. Modulo wide special moduli, a bit of
+    /// the exponents takes one square; the base then costs nothing.
+    fn gpuint_residues_powers_of(
+        base: u32, exponents: *const Batch, modulus: *const Modulus; power: *mut *mut Residues
+    ) = DynResidues::powers_of;
 
     /// Computes `a^exponents`, row by row. The exponents may have another width than `a`.
     fn gpuint_residues_pow(

@@ -461,6 +461,95 @@ static void check_moduli(void) {
   OK(gpuint_modulus_free(ten));
 }
 
+static void check_special_moduli(void) {
+  const uint32_t k[2] = {3, 1}, n[2] = {189, 200};
+  const int32_t c[2] = {1, -1};
+  const uint64_t limbs[2 * LIMBS] = {9, 0, 0, 0, 4, 0, 0, 0};
+  gpuint_batch *exponents = batch_of(limbs, 2), *values = NULL;
+  gpuint_modulus *modulus = NULL, *one = NULL, *other = NULL;
+  gpuint_residues *powers = NULL, *base = NULL;
+  OK(gpuint_modulus_of_special(device, BITS, k, n, c, 2, &modulus));
+  OK(gpuint_modulus_splat_special(device, BITS, 3, 189, 1, &one));
+  OK(gpuint_modulus_splat(device, BITS, "10", &other));
+  bool is_special = false;
+  OK(gpuint_modulus_is_special(modulus, &is_special));
+  CHECK(is_special);
+  OK(gpuint_modulus_is_special(one, &is_special));
+  CHECK(is_special);
+  OK(gpuint_modulus_is_special(other, &is_special));
+  CHECK(!is_special);
+  OK(gpuint_residues_powers_of(5, exponents, modulus, &powers));
+  OK(gpuint_residues_to_batch(powers, &values));
+  check_row(values, 0, "1953125");
+  check_row(values, 1, "625");
+  OK(gpuint_batch_free(values));
+  OK(gpuint_residues_free(powers));
+  OK(gpuint_residues_splat("5", 2, one, &base));
+  OK(gpuint_residues_pow(base, exponents, &powers));
+  OK(gpuint_residues_to_batch(powers, &values));
+  check_row(values, 1, "625");
+  CHECK(gpuint_modulus_splat_special(device, BITS, 0, 1, 0, &one) ==
+        GPUINT_STATUS_DIVISION_BY_ZERO);
+  FAILS(gpuint_modulus_of_special(device, BITS, k, NULL, c, 2, &one), GPUINT_STATUS_INVALID_POINTER,
+        "argument n is NULL");
+  OK(gpuint_batch_free(values));
+  OK(gpuint_batch_free(exponents));
+  OK(gpuint_residues_free(powers));
+  OK(gpuint_residues_free(base));
+  OK(gpuint_modulus_free(modulus));
+  OK(gpuint_modulus_free(one));
+  OK(gpuint_modulus_free(other));
+}
+
+static void check_sieves(void) {
+  const char* values[3] = {"91", "0x61", "10403"};
+  const uint64_t terms[3] = {1, 3, 9}, exponents[3] = {11, 23, 31};
+  uint64_t factors[3] = {7, 7, 7};
+  OK(gpuint_smallest_factors(values, 3, 102, factors, 3));
+  CHECK(factors[0] == 7 && factors[1] == 0 && factors[2] == 101);
+  OK(gpuint_progression_smallest_factors("1", "100000000000000000000000000000000000000000000000000",
+                                         terms, 3, 1000, factors, 3));
+  CHECK(factors[0] == 101 && factors[1] == 19 && factors[2] == 53);
+  OK(gpuint_progression_of_power_smallest_factors(2, 32, "1", terms, 1, 1000, factors, 1));
+  CHECK(factors[0] == 641);
+  OK(gpuint_exponents_smallest_factors(1, 2, "-1", exponents, 3, 1000, factors, 3));
+  CHECK(factors[0] == 23 && factors[1] == 47 && factors[2] == 0);
+  CHECK(gpuint_exponents_smallest_factors(1, 2, "-1", exponents, 3, 1000, factors, 2) ==
+        GPUINT_STATUS_LENGTH_MISMATCH);
+  FAILS(gpuint_exponents_smallest_factors(1, 2, "--1", exponents, 3, 1000, factors, 3),
+        GPUINT_STATUS_INVALID_TEXT, "argument c, column 1: not a digit of base 10");
+
+  /* q = 2 i + 1 and the safe prime 2 q + 1 = 4 i + 3, and q - 2. */
+  gpuint_family *q = NULL, *safe = NULL, *twin = NULL, *mersenne = NULL;
+  gpuint_mask* mask = NULL;
+  OK(gpuint_family_terms("1", "2", &q));
+  OK(gpuint_family_terms("3", "4", &safe));
+  OK(gpuint_family_shifted(q, "-2", &twin));
+  OK(gpuint_family_powers(1, 2, 2, "-1", &mersenne));
+  const gpuint_family* families[3] = {q, safe, twin};
+  size_t count = 0, indices[10];
+  OK(gpuint_constellation_survivors(families, 2, device, 50, 100, &mask));
+  OK(gpuint_mask_count(mask, &count));
+  CHECK(count == 10);
+  OK(gpuint_mask_indices(mask, indices, 10));
+  CHECK(indices[0] == 0 && indices[1] == 1 && indices[9] == 44);
+  OK(gpuint_mask_free(mask));
+  /* q = 1, 3 and 5 */
+  OK(gpuint_constellation_survivors(families, 3, device, 10, 100, &mask));
+  OK(gpuint_mask_count(mask, &count));
+  CHECK(count == 3);
+  OK(gpuint_mask_free(mask));
+  const gpuint_family* powers[1] = {mersenne};
+  OK(gpuint_constellation_survivors(powers, 1, device, 10, 100, &mask));
+  OK(gpuint_mask_indices(mask, indices, 4));
+  CHECK(indices[0] == 0 && indices[1] == 1 && indices[2] == 3 && indices[3] == 5);
+  OK(gpuint_mask_free(mask));
+  FAILS(gpuint_constellation_survivors(NULL, 1, device, 10, 100, &mask),
+        GPUINT_STATUS_INVALID_POINTER, "argument families is NULL");
+  gpuint_family* all[] = {q, safe, twin, mersenne};
+  for (int i = 0; i < 4; ++i) OK(gpuint_family_free(all[i]));
+}
+
 static void check_trees(void) {
   const uint64_t limbs[] = {101 * 103, 0, 0, 0, 107 * 109, 0, 0, 0, 101 * 113, 0, 0, 0};
   gpuint_batch *keys = batch_of(limbs, 3), *out = NULL, *moduli = NULL;
@@ -647,6 +736,8 @@ int main(void) {
   check_outputs();
   check_exponents();
   check_moduli();
+  check_special_moduli();
+  check_sieves();
   check_trees();
   check_sums_and_signs();
   check_interrupts();
