@@ -11,7 +11,7 @@ True
 
 from importlib.metadata import version as _version
 
-from . import _log, errors
+from . import _log, errors, sieve
 from ._array import Array, powmod, sum_of_products, widening_sum_of_products
 from ._chunks import in_chunks
 from ._creation import (
@@ -28,7 +28,7 @@ from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
 from ._numbers import binomial, factorial, primorial, random
 from ._prepared import Divisor
-from ._residues import FixedBase, Modulus, Residues
+from ._residues import FixedBase, Modulus, Residues, SpecialModulus
 from ._rows import concat, interleave
 from ._signed import SignedArray
 from ._text import from_text, loadtxt, savetxt
@@ -76,6 +76,7 @@ __all__ = [
     "Residues",
     "RowError",
     "SignedArray",
+    "SpecialModulus",
     "array",
     "binomial",
     "concat",
@@ -99,6 +100,7 @@ __all__ = [
     "random",
     "random_primes",
     "savetxt",
+    "sieve",
     "sum_of_products",
     "widening_sum_of_products",
     "widths",

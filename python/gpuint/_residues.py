@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arguments, _gpuint
-from ._arguments import as_int, count, items, short, unsigned, wrong_type
+from ._arguments import as_int, count, integer, items, of_width, short, unsigned, wrong_type
 from ._array import (
     Array,
     Integers,
@@ -27,10 +28,47 @@ from ._mask import Bools, Mask
 from ._prepared import Divisor, Prepared
 from ._rows import Rows, spread
 from ._widths import narrowest
-from .errors import MismatchError
+from .errors import MismatchError, RangeError
 
 # Ints that a modulus keeps as residues.
 _CONSTANTS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class SpecialModulus:
+    """A number `k * 2**n + c`: a Mersenne, Fermat, Proth or Riesel number, or one with another c.
+
+    k and n are from 0 to `2**32 - 1`, and c is from `-2**31` to `2**31 - 1`.
+
+    >>> import gpuint
+    >>> proth = gpuint.SpecialModulus(3, 189, 1)
+    >>> gpuint.SpecialModulus.recognize(3 * 2**189 + 1) == proth
+    True
+    """
+
+    k: int
+    n: int
+    c: int
+
+    def __post_init__(self) -> None:
+        of_width(self.k, 32, "k")
+        of_width(self.n, 32, "n")
+        if not -(2**31) <= integer(self.c, "c") < 2**31:
+            raise RangeError(f"c is from -2**31 to 2**31 - 1, not {short(self.c)}")
+
+    @classmethod
+    def recognize(cls, number: int) -> Self | None:
+        """Returns the form of a number with odd `k < 2**31`, `n >= 128` and `0 < |c| <= 2**13`.
+
+        Other numbers give `None`.
+        """
+        form = _gpuint.recognize_special(unsigned(number, "number"))
+        return None if form is None else cls(*form)
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return (self.k << self.n) + self.c
 
 
 class Modulus(Prepared):
@@ -38,12 +76,14 @@ class Modulus(Prepared):
 
     One int for all rows, or the rows of an array, each for the same row of residues. Above 16384
     bits, products are reduced in linear time if all numbers are `k * 2**n + c` with small `k` and
-    `c`: Mersenne, Fermat, Proth and Riesel numbers.
+    `c`: Mersenne, Fermat, Proth and Riesel numbers. `of_special` does so at any width.
     """
 
-    __slots__ = ("_constants", "_modulus")
+    __slots__ = ("_constants", "_modulus", "_special")
     _constants: dict[tuple[int, int], _gpuint.Residues]
     _modulus: _gpuint.Modulus
+    # `None` for moduli that were not told to be special.
+    _special: list[SpecialModulus] | None
 
     def __init__(self, value: Integers, bits: int | None = None, device: DeviceLike = None) -> None:
         """Prepares an int on a device, or the rows of an array on its device.
@@ -52,11 +92,56 @@ class Modulus(Prepared):
         """
         super().__init__(value, bits, device)
         self._constants = {}
+        self._special = None
         one = self._one
         if one is None:
             self._modulus = _gpuint.Modulus.of_rows(self._array()._at(self._bits))
         else:
             self._modulus = _gpuint.Modulus.splat(self._device._handle, self._bits, one)
+
+    @classmethod
+    def of_special(
+        cls,
+        value: SpecialModulus | Iterable[SpecialModulus],
+        bits: int | None = None,
+        device: DeviceLike = None,
+    ) -> Self:
+        """Prepares one special modulus for all rows, or one for each row.
+
+        A product of residues is then one product and a fold in linear time, where other moduli take
+        three products (`is_special`). Moduli with large k or c are prepared as any others. Raises
+        `RangeError` with the lowest row that is negative, and `DivisionByZeroError` with one that
+        is zero.
+
+        >>> import gpuint
+        >>> number = gpuint.SpecialModulus(3, 189, 1)
+        >>> modulus = gpuint.Modulus.of_special(number)
+        >>> power = modulus.residues([5]) ** (number.value // 2)  # F. Proth: prime if it is -1
+        >>> power.tolist() == [number.value - 1]
+        True
+        """
+        new = cls.__new__(cls)
+        if isinstance(value, SpecialModulus):
+            special = [value]
+            Prepared.__init__(new, value.value, bits, device)
+        else:
+            special = items(value, "value", "SpecialModulus objects")
+            for modulus in special:
+                if not isinstance(modulus, SpecialModulus):
+                    raise wrong_type("value", "SpecialModulus objects", modulus)
+            Prepared.__init__(new, [modulus.value for modulus in special], bits, device)
+        new._constants = {}
+        new._special = special
+        handle, parts = new._device._handle, [(it.k, it.n, it.c) for it in special]
+        if new._one is None:
+            new._modulus = _gpuint.Modulus.of_special(handle, new._bits, parts)
+        else:
+            new._modulus = _gpuint.Modulus.splat_special(handle, new._bits, parts[0])
+        return new
+
+    def is_special(self) -> bool:
+        """Returns true if products are reduced in linear time."""
+        return self._modulus.is_special()
 
     def residues(self, values: Values) -> Residues:
         """Returns the residues of integers that are not negative, one a row."""
@@ -64,6 +149,34 @@ class Modulus(Prepared):
         rows = rows if rows.bits <= self._bits else rows % self._value
         batch = rows._at(self._bits)
         return Residues._of(_gpuint.Residues.of_batch(batch, self._modulus), self)
+
+    def _slice(self, start: int, stop: int) -> Self:
+        if self._special is None:
+            return super()._slice(start, stop)
+        return self._gather(np.arange(start, max(start, stop), dtype=np.int64))
+
+    def _gather(self, rows: npt.NDArray[np.int64]) -> Self:
+        values = self._array()._gather(rows)
+        if self._special is None:
+            return type(self)(values, self._bits)
+        special = [self._special[row] for row in rows]
+        return self.of_special(special, self._bits, self._device)
+
+    @classmethod
+    def _concat(cls, parts: Sequence[Self]) -> Self:
+        told = [part._special for part in parts if part._special is not None]
+        if len(told) < len(parts):
+            return super()._concat(parts)
+        for part in parts:
+            part._array()
+        bits = max(part._bits for part in parts)
+        return cls.of_special([it for part in told for it in part], bits, parts[0]._device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._special is None:
+            return super().__reduce__()
+        value = self._special[0] if isinstance(self._value, int) else self._special
+        return type(self).of_special, (value, self._bits, self._device)
 
     def _constant(self, value: int, rows: int) -> _gpuint.Residues:
         """Residues of one integer of either sign. The last ones stay on the device."""
@@ -99,6 +212,18 @@ class Residues(Rows[int]):
     def device(self) -> Device:
         """The device that the rows live on."""
         return self._modulus.device
+
+    @classmethod
+    def powers_of(cls, base: int, exponents: Values, modulus: Modulus) -> Self:
+        """Computes `base**exponents`, an exponent for each row, with a base below `2**32`.
+
+        Modulo special moduli of at least 32768 bits, or 1024 bits on the CPU, a bit of the
+        exponents takes one square; the base then costs nothing.
+        """
+        rows = rows_of(exponents, "exponents", modulus.device)
+        base = of_width(base, 32, "base")
+        batch = rows._batch
+        return cls._of(_gpuint.Residues.powers_of(base, batch, modulus._modulus), modulus)
 
     def to_array(self) -> Array:
         """Returns the numbers from 0 to `modulus - 1`."""
@@ -196,10 +321,10 @@ class Residues(Rows[int]):
     def _concat(cls, parts: Sequence[Self]) -> Self:
         modulus = parts[0]._modulus
         if modulus._rows is not None:
-            values = [part._modulus._array() for part in parts if part._modulus._rows is not None]
-            if len(values) != len(parts):
+            moduli = [part._modulus for part in parts if part._modulus._rows is not None]
+            if len(moduli) != len(parts):
                 raise MismatchError("arrays have a modulus for each row and one for all rows")
-            modulus = Modulus(Array._concat(values), modulus.bits)
+            modulus = Modulus._concat(moduli)
         elif any(part._modulus is not modulus for part in parts):
             raise MismatchError("arrays have different Modulus objects")
         rows = Array._concat([part.to_array() for part in parts])

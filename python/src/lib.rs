@@ -19,6 +19,7 @@ mod methods;
 mod number;
 mod paillier;
 mod residues;
+mod sieve;
 mod signed;
 mod text;
 mod trees;
@@ -38,7 +39,8 @@ mod _gpuint {
             PaillierDecryptor, PaillierEncryptor, PaillierNumbers, PaillierPrivateKey,
             PaillierPublicKey, paillier_encoded,
         },
-        residues::{FixedBase, Modulus, Residues},
+        residues::{FixedBase, Modulus, Residues, recognize_special},
+        sieve::{power_factors, progression_factors, smallest_factors, survivors},
         signed::SignedBatch,
         trees::{Crt, ProductTree},
     };

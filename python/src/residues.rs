@@ -1,6 +1,6 @@
 //! Residues, and powers of one base.
 
-use gpuint::{DynBatch, DynFixedBase, DynModulus, DynResidues};
+use gpuint::{DynBatch, DynFixedBase, DynModulus, DynResidues, SpecialModulus};
 use pyo3::prelude::*;
 
 use crate::batch::Batch;
@@ -29,6 +29,51 @@ impl Modulus {
         let moduli = &moduli.0;
         detached(py, || DynModulus::of_rows(moduli)).map(Self)
     }
+
+    /// Prepares special moduli, each for the same row of residues.
+    #[staticmethod]
+    fn of_special(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        moduli: Vec<Special>,
+    ) -> PyResult<Self> {
+        let device = &device.device;
+        let moduli: Vec<SpecialModulus> = moduli.into_iter().map(special).collect();
+        detached(py, || DynModulus::of_special(device, device.shape_for(bits)?, &moduli)).map(Self)
+    }
+
+    /// Prepares one special modulus for all rows.
+    #[staticmethod]
+    fn splat_special(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        modulus: Special,
+    ) -> PyResult<Self> {
+        let (device, modulus) = (&device.device, special(modulus));
+        detached(py, || DynModulus::splat_special(device, device.shape_for(bits)?, modulus))
+            .map(Self)
+    }
+
+    /// Returns true if products are reduced in linear time.
+    fn is_special(&self) -> bool {
+        self.0.is_special()
+    }
+}
+
+/// The numbers k, n and c of a special modulus.
+type Special = (u32, u32, i32);
+
+fn special((k, n, c): Special) -> SpecialModulus {
+    SpecialModulus::new(k, n, c)
+}
+
+/// Returns the form of a number; `None` for numbers without one.
+#[pyfunction]
+pub(crate) fn recognize_special(number: Number) -> Option<Special> {
+    let form = SpecialModulus::recognize(&number.0)?;
+    Some((form.k(), form.n(), form.c()))
 }
 
 /// Residues modulo moduli, one a row.
@@ -42,6 +87,18 @@ impl Residues {
     fn of_batch(py: Python<'_>, values: &Batch, modulus: &Modulus) -> PyResult<Self> {
         let (values, modulus) = (&values.0, &modulus.0);
         detached(py, || DynResidues::new(values, modulus)).map(Self)
+    }
+
+    /// Computes the powers of a small base by an exponent for each row.
+    #[staticmethod]
+    fn powers_of(
+        py: Python<'_>,
+        base: u32,
+        exponents: &Batch,
+        modulus: &Modulus,
+    ) -> PyResult<Self> {
+        let (exponents, modulus) = (&exponents.0, &modulus.0);
+        detached(py, || DynResidues::powers_of(base, exponents, modulus)).map(Self)
     }
 
     fn __len__(&self) -> usize {
