@@ -25,7 +25,12 @@ __all__ = [
     "SignedBatch",
     "Tensor",
     "paillier_encoded",
+    "power_factors",
+    "progression_factors",
+    "recognize_special",
+    "smallest_factors",
     "start_log",
+    "survivors",
     "widths",
 ]
 
