@@ -67,12 +67,7 @@ impl DynModulus {
     /// # Errors
     /// As [`Modulus::new`].
     pub fn of_rows(moduli: &DynBatch) -> Result<Self> {
-        let (device, shape, rows) = (moduli.device(), moduli.shape(), Some(moduli.len()));
-        let is_wide = !moduli.view().has_engine_of_powers(Op::MulResidues) && has_powers(moduli);
-        match if is_wide { recognized(moduli)? } else { None } {
-            Some(special) => Self::special(device, shape, &special, rows),
-            None => Self::prepare(moduli, rows, None),
-        }
+        Self::noticed(moduli, Some(moduli.len()))
     }
 
     /// Prepares one modulus for all rows of residues of the shape.
@@ -80,13 +75,15 @@ impl DynModulus {
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Modulus::splat`].
     pub fn splat(device: &Device, shape: Shape, modulus: impl Value) -> Result<Self> {
-        let modulus = modulus.integer();
-        let moduli = DynBatch::splat(device, shape, &*modulus, 1)?;
-        match SpecialModulus::recognize(&modulus) {
-            Some(special) if !moduli.view().has_engine_of_powers(Op::MulResidues) => {
-                Self::splat_special(device, shape, special)
-            }
-            _ => Self::prepare(&moduli, None, None),
+        Self::noticed(&DynBatch::splat(device, shape, modulus, 1)?, None)
+    }
+
+    /// Prepares moduli, as special ones if all of them are and the width has no Montgomery form.
+    fn noticed(moduli: &DynBatch, rows: Option<usize>) -> Result<Self> {
+        let has_engine = moduli.view().has_engine_of_powers(Op::MulResidues);
+        match if has_engine { None } else { recognized(moduli)? } {
+            Some(special) => Self::special(moduli.device(), moduli.shape(), &special, rows),
+            None => Self::prepare(moduli, rows, None),
         }
     }
 
