@@ -1,4 +1,5 @@
-//! `gpuint bench`: the GPU of this machine beside its CPU, in about a minute.
+//! `gpuint bench`: the GPU of this machine beside its CPU, in about a minute; by `--peers`, beside
+//! other libraries.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -18,12 +19,15 @@ pub(crate) struct Options {
     seconds: f64,
 
     /// Widest integers
-    #[arg(long, value_name = "BITS", default_value_t = 65536)]
+    #[arg(long, value_name = "BITS", default_value_t = 65536, conflicts_with = "peers")]
     max_bits: usize,
 
     /// Write a plot of the divisions to FILE, as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "peers")]
     plot: Option<PathBuf>,
+
+    #[command(flatten)]
+    peers: crate::peers::options::PeerOptions,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -40,6 +44,9 @@ struct Rates {
 }
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    if options.peers.peers {
+        return crate::peers::app::run(&options.peers, options.seconds, out);
+    }
     let devices = match Device::cuda(0) {
         Ok(gpu) => vec![gpu, Device::cpu()],
         Err(gpuint::Error::NoDevice) => vec![Device::cpu()],

@@ -79,6 +79,14 @@ mod paillier {
     pub(crate) mod keys;
     pub(crate) mod options;
 }
+mod peers {
+    pub(crate) mod app;
+    pub(crate) mod driver;
+    pub(crate) mod operation;
+    pub(crate) mod options;
+    pub(crate) mod ours;
+    pub(crate) mod table;
+}
 mod prp {
     pub(crate) mod app;
     pub(crate) mod candidate;
