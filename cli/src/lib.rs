@@ -85,6 +85,7 @@ mod peers {
     pub(crate) mod operation;
     pub(crate) mod options;
     pub(crate) mod ours;
+    pub(crate) mod power;
     pub(crate) mod table;
 }
 mod prp {

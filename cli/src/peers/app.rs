@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use gpuint::{BackendKind, Device};
 
-use super::driver::{FLINT, Folder, GMP, OPENSSL};
+use super::driver::{FLINT, Folder, GMP, OPENSSL, compile_cgbn};
 use super::operation::Operation;
 use super::options::PeerOptions;
 use super::ours::{self, Measured};
+use super::power::Meter;
 use super::table::{Line, Prices, write_header, write_line};
 
 /// Factor between the numbers of rows of a curve.
@@ -23,6 +24,20 @@ pub(crate) fn run(
     let device = Device::new()?;
     writeln!(out, "gpuint {}: {device}", device.backend())?;
     let gpu = device.backend() == BackendKind::Cuda;
+    let meter = if gpu {
+        match Meter::start() {
+            Ok(meter) => Some(meter),
+            Err(reason) => {
+                writeln!(out, "watts: none: {reason}")?;
+                None
+            }
+        }
+    } else {
+        None
+    };
+    if options.cgbn.is_some() && !gpu {
+        writeln!(out, "CGBN: left out: no GPU")?;
+    }
     let folder = Folder::new()?;
     let mut drivers = Vec::new();
     let libraries = [(GMP, &options.gmp), (FLINT, &options.flint), (OPENSSL, &options.openssl)];
@@ -43,7 +58,11 @@ pub(crate) fn run(
         })
         .collect();
     let points: usize = curves.iter().map(|(_, _, rows)| rows.len()).sum();
-    let limit = Duration::from_secs_f64(seconds / (points * (1 + drivers.len())).max(1) as f64);
+    let limit = Duration::from_secs_f64(
+        seconds
+            / (points * (1 + drivers.len() + usize::from(gpu && options.cgbn.is_some()))).max(1)
+                as f64,
+    );
 
     let prices = Prices { gpu: options.price, cpu: options.cpu_price };
     let mut wrong = Vec::new();
@@ -55,23 +74,27 @@ pub(crate) fn run(
         write_header(out, operation, bits)?;
         let full = counts.last().copied().unwrap_or_default();
         let operands = operation.draw(bits, full);
+        let mut cgbn = None;
+        if let Some(include) = options.cgbn.as_deref().filter(|_| gpu) {
+            match compile_cgbn(&folder, include, operation, bits) {
+                Ok(driver) => cgbn = Some(driver),
+                Err(reason) => writeln!(out, "CGBN: left out: {reason}")?,
+            }
+        }
         for rows in counts {
             let input: Vec<&[u8]> =
                 operands.iter().map(|operand| &operand[..bits / 8 * rows]).collect();
             let input = folder.write("operands", &input.concat())?;
             let ours = ours::measure(&device, operation, shape, &operands, rows, limit)?;
-            let name = format!("gpuint {}", device.backend());
-            write_line(
-                out,
-                &Line { rows, name: &name, measured: &ours, ours: &ours, watts: None },
-                &prices,
-            )?;
-            for driver in &mut drivers {
+            let mut write = |name: &str, measured: &Measured| {
+                let watts = meter.as_ref().zip(measured.span).and_then(|(it, span)| it.watts(span));
+                write_line(out, &Line { rows, name, measured, ours: &ours, watts }, &prices)
+            };
+            write(&format!("gpuint {}", device.backend()), &ours)?;
+            for driver in drivers.iter_mut().chain(&mut cgbn) {
                 let theirs = driver.measure(&folder, operation, bits, rows, &input, limit)?;
                 let Some(theirs) = theirs else { continue };
-                let line =
-                    Line { rows, name: &driver.name, measured: &theirs, ours: &ours, watts: None };
-                write_line(out, &line, &prices)?;
+                write(&driver.name, &theirs)?;
                 if let Some(row) = first_difference(&ours, &theirs, bits / 8) {
                     let name = operation.name();
                     wrong.push(format!("{name}, {bits} bits: row {row} of {}", driver.name));

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{env, process};
 
+use gpuint_catalogue::nvcc;
+use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::operation::Operation;
@@ -64,6 +66,7 @@ impl Folder {
     pub(crate) fn new() -> Result<Self, String> {
         let path = env::temp_dir().join(format!("gpuint-peers-{}", process::id()));
         let mut builder = DirBuilder::new();
+        builder.recursive(false);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         // Fails where another user has a folder of this name.
@@ -99,7 +102,8 @@ impl Drop for Folder {
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) name: String,
-    program: PathBuf,
+    /// One program, or those of which the fastest counts.
+    programs: Vec<PathBuf>,
 }
 
 /// The answer of a driver: `cli/peers/job.h`.
@@ -108,6 +112,23 @@ struct Answer {
     name: String,
     rows: Option<usize>,
     host_seconds: Option<f64>,
+    device_seconds: Option<f64>,
+    /// Seconds since 1970.
+    begin: Option<f64>,
+    end: Option<f64>,
+}
+
+impl Answer {
+    /// Returns the times with the results in a file; `None` for an operation that the peer lacks.
+    fn measured(&self, results: &Path) -> Result<Option<Measured>, String> {
+        let (Some(rows), Some(host)) = (self.rows, self.host_seconds) else { return Ok(None) };
+        let results = fs::read(results).map_err(|error| error.to_string())?;
+        let date = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds).ok().map(|since| SystemTime::UNIX_EPOCH + since)
+        };
+        let span = self.begin.and_then(date).zip(self.end.and_then(date));
+        Ok(Some(Measured { rows, device: self.device_seconds, host, results, span }))
+    }
 }
 
 impl Library {
@@ -132,7 +153,7 @@ impl Library {
         }
         command.args(self.link);
         run(&mut command).map_err(|error| format!("{error} ({})", self.origin))?;
-        Ok(Driver { name: self.name.to_owned(), program })
+        Ok(Driver { name: self.name.to_owned(), programs: vec![program] })
     }
 }
 
@@ -151,23 +172,61 @@ impl Driver {
         limit: Duration,
     ) -> Result<Option<Measured>, String> {
         let output = folder.0.join("results");
-        let mut command = Command::new(&self.program);
-        command.args([operation.name(), &bits.to_string(), &rows.to_string()]);
-        command.arg(limit.as_secs_f64().to_string()).arg(input).arg(&output);
-        let about = |error: String| format!("driver of {}: {error}", self.name);
-        let answer = run(&mut command).map_err(about)?;
-        let answer: Answer =
-            serde_json::from_slice(&answer).map_err(|error| about(error.to_string()))?;
-        let measured = match (answer.rows, answer.host_seconds) {
-            (Some(rows), Some(host)) => {
-                let results = fs::read(&output).map_err(|error| about(error.to_string()))?;
-                Some(Measured { rows, host, results, ..Measured::default() })
+        let limit = limit.as_secs_f64() / self.programs.len() as f64;
+        let mut best: Option<(Answer, Measured)> = None;
+        for program in &self.programs {
+            let mut command = Command::new(program);
+            command.args([operation.name(), &bits.to_string(), &rows.to_string()]);
+            command.arg(limit.to_string()).arg(input).arg(&output);
+            let about = |error: String| format!("driver of {}: {error}", self.name);
+            let answer = run(&mut command).map_err(about)?;
+            let answer: Answer =
+                serde_json::from_slice(&answer).map_err(|error| about(error.to_string()))?;
+            let Some(measured) = answer.measured(&output).map_err(about)? else { continue };
+            let seconds = |it: &Measured| it.device.unwrap_or(it.host);
+            if best.as_ref().is_none_or(|(_, best)| seconds(&measured) < seconds(best)) {
+                best = Some((answer, measured));
             }
-            _ => None,
-        };
-        self.name = answer.name;
-        Ok(measured)
+        }
+        Ok(best.map(|(answer, measured)| {
+            self.name = answer.name;
+            measured
+        }))
     }
+}
+
+/// Compiles the driver of CGBN for an operation and width, once for each number of threads of a row
+/// that CGBN has there.
+///
+/// # Errors
+/// A sentence about a missing compiler, missing headers, or a width that is too wide.
+pub(crate) fn compile_cgbn(
+    folder: &Folder,
+    include: &Path,
+    operation: Operation,
+    bits: usize,
+) -> Result<Driver, String> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    let nvcc = nvcc::find(set, &[])?;
+    let source = folder.write("cgbn.cu", include_str!("../../peers/cgbn.cu").as_bytes())?;
+    // Its divisions need no more limbs than the square of the threads.
+    let threads: Vec<usize> =
+        [4, 8, 16, 32].into_iter().filter(|threads| bits <= 32 * threads * threads).collect();
+    if threads.is_empty() {
+        return Err(format!("no integers of {bits} bits"));
+    }
+    let compile = |threads: &usize| {
+        let program = source.with_file_name(format!("cgbn-{threads}"));
+        let mut command = Command::new(&nvcc);
+        command.args(["-O3", "-std=c++17", "-arch=native", "-o"]).arg(&program).arg(&source);
+        command.arg("-I").arg(include).arg("-lgmp");
+        command.arg(format!("-DOPERATION=op_{}", operation.name()));
+        command.arg(format!("-DBITS={bits}")).arg(format!("-DTHREADS={threads}"));
+        run(&mut command)?;
+        Ok(program)
+    };
+    let programs = threads.par_iter().map(compile).collect::<Result<_, String>>()?;
+    Ok(Driver { name: "CGBN".to_owned(), programs })
 }
 
 /// Runs a command and returns its output, or the first lines of its complaint.

@@ -59,7 +59,8 @@ impl Operation {
 
     /// Draws the operands, each of `rows` integers of `bits` bits, lowest byte first.
     ///
-    /// Integers are uniform with these exceptions. Divisors have half the width. Moduli are odd
+    /// Integers are uniform with these exceptions. Divisors have lengths drawn evenly from two
+    /// 64-bit digits to half the width, as in the paper's tables. Moduli are odd
     /// with the highest bit, and values modulo them are below it: BN_mod_exp_mont and CGBN need
     /// reduced values, and Montgomery's form odd moduli. An inverse modulo 2^bits needs an odd
     /// value.
@@ -78,8 +79,11 @@ impl Operation {
         };
         match self {
             Self::DivRem => rows_of(1, &|row| {
-                row[bytes / 2..].fill(0);
-                row[bytes / 2 - 1] |= 0x80;
+                // The lowest digit is as good as a draw of its own.
+                let word = usize::from(u16::from_le_bytes([row[0], row[1]]));
+                let length = 8 * (2 + word % (bytes / 16 - 1));
+                row[length..].fill(0);
+                row[length - 1] |= 0x80;
             }),
             Self::InverseModPow2 => rows_of(0, &|row| row[0] |= 1),
             Self::InverseMod => {

@@ -47,6 +47,10 @@ pub(crate) struct PeerOptions {
     #[arg(long, value_name = "PREFIX", requires = "peers")]
     pub(crate) openssl: Option<PathBuf>,
 
+    /// Folder with cgbn/cgbn.h: its `include`; needs nvcc, and GMP's header
+    #[arg(long, value_name = "FOLDER", requires = "peers")]
+    pub(crate) cgbn: Option<PathBuf>,
+
     /// Price of the machine with its GPU for an hour
     #[arg(long, value_name = "DOLLARS", requires = "peers")]
     pub(crate) price: Option<f64>,
