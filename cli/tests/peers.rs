@@ -1,0 +1,88 @@
+//! `gpuint bench --peers` with the libraries of this machine, and with drivers that break their
+//! word.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+use gpuint_testkit::skip::skip;
+
+const OPERATIONS: [&str; 13] = [
+    "add",
+    "sub",
+    "and",
+    "mul_lo",
+    "square_lo",
+    "mul_wide",
+    "div_rem",
+    "isqrt_rem",
+    "gcd",
+    "mul_mod",
+    "inverse_mod",
+    "inverse_mod_pow2",
+    "pow_mod",
+];
+
+/// Runs a comparison with the C compiler `compiler`. Returns the output and its text.
+fn compare(compiler: Option<&str>, operations: &str, rows: &str) -> (Output, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
+    command.args(["bench", "--peers", "--bits", "1024", "--seconds", "1"]);
+    command.args(["--operations", operations, "--rows", rows]);
+    // Beside other tests, threads that wait for work actively take the time of those that have it.
+    command.env("OMP_WAIT_POLICY", "passive").env_remove("CC");
+    command.envs(compiler.map(|compiler| ("CC", compiler)));
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    (output, text)
+}
+
+#[test]
+fn results_of_the_libraries_of_this_machine_are_equal() {
+    // Odd: OpenSSL computes two powers at once.
+    let (output, text) = compare(None, &OPERATIONS.join(","), "17");
+    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+    // The curve has 1, 16 and 17 rows.
+    let lines = |program: &str| text.lines().filter(|line| line.contains(program)).count();
+    assert_eq!(lines("  gpuint "), 3 * OPERATIONS.len(), "{text}");
+    for (library, operations) in [("GMP", OPERATIONS.len()), ("FLINT", 8), ("OpenSSL", 1)] {
+        match text.lines().find(|line| line.starts_with(&format!("{library}: left out: "))) {
+            Some(reason) => skip(library, reason),
+            None => assert_eq!(lines(&format!("  {library} ")), 3 * operations, "{text}"),
+        }
+    }
+}
+
+#[test]
+fn wrong_result_of_a_peer_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("cc");
+    // Makes a driver whose sums of 1024 bits are zero.
+    let text = r#"#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+cat > "$2" <<'DRIVER'
+#!/bin/sh
+head -c 128 /dev/zero > "$6"
+echo '{"name": "liar", "rows": 1, "host_seconds": 1}'
+DRIVER
+chmod +x "$2"
+"#;
+    fs::write(&compiler, text).unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o700)).unwrap();
+    let (output, text) = compare(compiler.to_str(), "add", "1");
+    assert!(text.contains("  liar\n"), "{text}");
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("results differ: add, 1024 bits: row 0 of liar"), "{words}");
+}
+
+#[test]
+fn absent_compiler_leaves_the_peers_out() {
+    let (output, text) = compare(Some("/absent/cc"), "add", "1");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for library in ["GMP", "FLINT", "OpenSSL"] {
+        let line = format!("{library}: left out: cannot run /absent/cc: ");
+        assert!(text.contains(&line), "{text}");
+    }
+    assert!(text.contains("  gpuint "), "{text}");
+}
