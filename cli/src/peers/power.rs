@@ -1,49 +1,39 @@
-//! Power of the first GPU, by NVML: the feature `nvml`.
+//! Power of the first GPU, from its energy over time.
 
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
 
-/// Energy of the GPU over time, sampled by a thread until the value is dropped.
-#[cfg(feature = "nvml")]
-#[derive(Debug)]
-pub(crate) struct Meter {
-    samples: std::sync::Arc<std::sync::Mutex<Vec<Sample>>>,
-}
+/// Time between samples; the driver updates its counter less often.
+const PERIOD: Duration = Duration::from_millis(10);
+/// Shortest span with a power: shorter ones have too few updates of the counter.
+const SHORTEST: f64 = 0.2;
 
 /// Time, and millijoules since the driver was loaded.
-#[cfg(feature = "nvml")]
 type Sample = (SystemTime, u64);
 
-#[cfg(feature = "nvml")]
+/// Reads the energy counter.
+type Counter = Box<dyn Fn() -> Result<u64, String> + Send>;
+
+/// Energy of the GPU, sampled by a thread until the value is dropped.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    samples: Arc<Mutex<Vec<Sample>>>,
+}
+
 impl Meter {
     /// Starts the thread.
     ///
     /// # Errors
     /// A sentence about a missing NVML, or a GPU without the counter.
     pub(crate) fn start() -> Result<Self, String> {
-        use std::ffi::OsStr;
-        use std::sync::{Arc, Mutex, PoisonError};
-        use std::thread;
-        use std::time::Duration;
-
-        use nvml_wrapper::Nvml;
-        use nvml_wrapper::error::NvmlError;
-
-        /// The driver updates its counter less often than that.
-        const PERIOD: Duration = Duration::from_millis(10);
-
-        let words = |error: NvmlError| error.to_string();
-        // A driver without its development files has only the second name.
-        let other = || Nvml::builder().lib_path(OsStr::new("libnvidia-ml.so.1")).init();
-        let nvml = Nvml::init().or_else(|_| other()).map_err(words)?;
-        let energy = move || {
-            let device = nvml.device_by_index(0)?;
-            Ok((SystemTime::now(), device.total_energy_consumption()?))
-        };
-        let first = energy().map_err(words)?;
-        let samples = Arc::new(Mutex::new(vec![first]));
+        let counter = counter()?;
+        counter()?;
+        let samples = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::downgrade(&samples);
         thread::spawn(move || {
-            while let (Some(samples), Ok(sample)) = (shared.upgrade(), energy()) {
+            while let (Some(samples), Ok(energy)) = (shared.upgrade(), counter()) {
+                let sample = (SystemTime::now(), energy);
                 samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
                 drop(samples);
                 thread::sleep(PERIOD);
@@ -54,16 +44,34 @@ impl Meter {
 
     /// Returns the mean power of a span; `None` for a span too short to measure.
     pub(crate) fn watts(&self, span: (SystemTime, SystemTime)) -> Option<f64> {
-        let samples = self.samples.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        watts(&samples, span)
+        watts(&self.samples.lock().unwrap_or_else(PoisonError::into_inner), span)
     }
 }
 
-/// Mean power between the first and the last sample of a span.
+/// Opens the counter of the first GPU by NVML.
 #[cfg(feature = "nvml")]
+fn counter() -> Result<Counter, String> {
+    use std::ffi::OsStr;
+
+    use nvml_wrapper::Nvml;
+
+    // A driver without its development files has only the second name.
+    let other = || Nvml::builder().lib_path(OsStr::new("libnvidia-ml.so.1")).init();
+    let nvml = Nvml::init().or_else(|_| other()).map_err(|error| error.to_string())?;
+    Ok(Box::new(move || {
+        let energy = nvml.device_by_index(0).and_then(|device| device.total_energy_consumption());
+        energy.map_err(|error| error.to_string())
+    }))
+}
+
+/// Returns the reason for the missing counter.
+#[cfg(not(feature = "nvml"))]
+fn counter() -> Result<Counter, String> {
+    Err("the program is built without the feature `nvml`".to_owned())
+}
+
+/// Mean power between the first and the last sample of a span.
 fn watts(samples: &[Sample], (begin, end): (SystemTime, SystemTime)) -> Option<f64> {
-    /// Shorter spans have too few updates of the driver's counter.
-    const SHORTEST: f64 = 0.2;
     let within = |sample: &&Sample| (begin..=end).contains(&sample.0);
     let first = samples.iter().find(within)?;
     let last = samples.iter().rfind(within)?;
@@ -71,37 +79,15 @@ fn watts(samples: &[Sample], (begin, end): (SystemTime, SystemTime)) -> Option<f
     (seconds >= SHORTEST).then(|| last.1.saturating_sub(first.1) as f64 * 1e-3 / seconds)
 }
 
-/// No meter.
-#[cfg(not(feature = "nvml"))]
-#[derive(Debug)]
-pub(crate) enum Meter {}
-
-#[cfg(not(feature = "nvml"))]
-impl Meter {
-    /// Returns the reason for having no meter.
-    ///
-    /// # Errors
-    /// Always.
-    pub(crate) fn start() -> Result<Self, String> {
-        Err("the program is built without the feature `nvml`".to_owned())
-    }
-
-    pub(crate) fn watts(&self, _: (SystemTime, SystemTime)) -> Option<f64> {
-        match *self {}
-    }
-}
-
-#[cfg(all(test, feature = "nvml"))]
+#[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn watts_are_those_of_the_span() {
         let time = |milliseconds| SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds);
         // 100 W for a second, then 300 W.
-        let samples: Vec<Sample> = (0..=20)
+        let samples: Vec<Sample> = (0..=20u64)
             .map(|tenth| (time(100 * tenth), 10_000 * tenth + 20_000 * tenth.saturating_sub(10)))
             .collect();
         let mean = |begin, end| watts(&samples, (time(begin), time(end))).map(f64::round);
