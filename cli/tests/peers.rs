@@ -53,27 +53,45 @@ fn results_of_the_libraries_of_this_machine_are_equal() {
     }
 }
 
-#[test]
-fn wrong_result_of_a_peer_is_an_error() {
+/// Compares one sum of 1024 bits with a driver that prints `answer` and writes `bytes` zeros as
+/// results. Returns the words of the failed comparison.
+fn compare_with_zeros(bytes: usize, answer: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let compiler = folder.path().join("cc");
-    // Makes a driver whose sums of 1024 bits are zero.
-    let text = r#"#!/bin/sh
+    let text = format!(
+        r#"#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 cat > "$2" <<'DRIVER'
 #!/bin/sh
-head -c 128 /dev/zero > "$6"
-echo '{"name": "liar", "rows": 1, "host_seconds": 1}'
+head -c {bytes} /dev/zero > "$6"
+echo '{answer}'
 DRIVER
 chmod +x "$2"
-"#;
+"#
+    );
     fs::write(&compiler, text).unwrap();
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o700)).unwrap();
     let (output, text) = compare(compiler.to_str(), "add", "1");
-    assert!(text.contains("  liar\n"), "{text}");
     assert_eq!(output.status.code(), Some(2), "{text}");
-    let words = String::from_utf8_lossy(&output.stderr);
+    text + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn wrong_result_of_a_peer_is_an_error() {
+    let answer = r#"{"name": "liar", "rows": 1, "host_seconds": 1}"#;
+    let words = compare_with_zeros(128, answer);
+    assert!(words.contains("  liar\n"), "{words}");
     assert!(words.contains("results differ: add, 1024 bits: row 0 of liar"), "{words}");
+}
+
+#[test]
+fn missing_results_of_a_peer_are_an_error() {
+    for (bytes, rows) in [(64, 1), (0, 0), (256, 2)] {
+        let answer = format!(r#"{{"name": "liar", "rows": {rows}, "host_seconds": 1}}"#);
+        let words = compare_with_zeros(bytes, &answer);
+        let expected = format!("driver of GMP: {bytes} bytes of results for {rows} rows");
+        assert!(words.contains(&expected), "{words}");
+    }
 }
 
 #[test]

@@ -183,6 +183,11 @@ impl Driver {
             let answer: Answer =
                 serde_json::from_slice(&answer).map_err(|error| about(error.to_string()))?;
             let Some(measured) = answer.measured(&output).map_err(about)? else { continue };
+            let bytes = measured.rows.saturating_mul(bits / 8 * operation.results());
+            if !(1..=rows).contains(&measured.rows) || measured.results.len() != bytes {
+                let length = measured.results.len();
+                return Err(about(format!("{length} bytes of results for {} rows", measured.rows)));
+            }
             let seconds = |it: &Measured| it.device.unwrap_or(it.host);
             if best.as_ref().is_none_or(|(_, best)| seconds(&measured) < seconds(best)) {
                 best = Some((answer, measured));
