@@ -214,7 +214,7 @@ pub(crate) fn compile_cgbn(
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let nvcc = nvcc::find(set, &[])?;
     let source = folder.write("cgbn.cu", include_str!("../../peers/cgbn.cu").as_bytes())?;
-    // A thread has a limb at least, and divisions need no more limbs than the square of the threads.
+    // A thread has a limb at least, and divisions need at most the square of the threads in limbs.
     let fits = |threads: &usize| (32 * threads..=32 * threads * threads).contains(&bits);
     let threads: Vec<usize> = [4, 8, 16, 32].into_iter().filter(fits).collect();
     if threads.is_empty() {
