@@ -14,9 +14,9 @@ use num_bigint::BigUint;
 /// Times products and divisions at every width on the first GPU and on the CPU.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Seconds for all measurements together
-    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
-    seconds: f64,
+    /// Seconds for all measurements together [default: 60, with --peers 300]
+    #[arg(long, value_parser = seconds)]
+    seconds: Option<f64>,
 
     /// Widest integers
     #[arg(long, value_name = "BITS", default_value_t = 65536, conflicts_with = "peers")]
@@ -45,7 +45,8 @@ struct Rates {
 
 pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     if options.peers.peers {
-        return crate::peers::app::run(&options.peers, options.seconds, out);
+        // The power of a GPU needs runs of 0.2 s.
+        return crate::peers::app::run(&options.peers, options.seconds.unwrap_or(300.0), out);
     }
     let devices = match Device::cuda(0) {
         Ok(gpu) => vec![gpu, Device::cpu()],
@@ -57,7 +58,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     }
     let shapes: Vec<Shape> = shapes(options.max_bits).collect();
     let measurements = (2 * shapes.len() * devices.len()).max(1);
-    let limit = Duration::from_secs_f64(options.seconds / measurements as f64);
+    let limit = Duration::from_secs_f64(options.seconds.unwrap_or(60.0) / measurements as f64);
 
     writeln!(out, "\nrows a second")?;
     write!(out, "{:>8}", "bits")?;
