@@ -11,6 +11,7 @@ use std::ops::AddAssign;
 
 use crate::class::Class;
 use crate::instr::Program;
+use crate::trace::Trace;
 
 /// Dynamic executions of one opcode or class.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -93,6 +94,8 @@ pub struct Counts {
     pub global_atomics: Atomics,
     /// Atomics on shared memory.
     pub shared_atomics: Atomics,
+    /// The trace of a launch with [`Launch::traced`](crate::Launch::traced), else empty.
+    pub trace: Trace,
 }
 
 /// Sums up launches; the most barriers of a block are the most of any launch.
@@ -128,6 +131,7 @@ impl AddAssign for Counts {
             sum.warp += more.warp;
             sum.thread += more.thread;
         }
+        self.trace.append(more.trace);
     }
 }
 

@@ -112,6 +112,7 @@ mod module;
 mod order;
 mod shared;
 mod syntax;
+mod trace;
 mod types;
 mod warp;
 
@@ -121,4 +122,5 @@ pub use counts::{Atomics, Counts, Executed, GlobalTraffic, SharedTraffic};
 pub use error::{Error, Fault, FaultKind, Race};
 pub use machine::{Buffer, Launch, Machine, Params};
 pub use module::{Kernel, Module};
+pub use trace::{Difference, Trace};
 pub use types::Space;

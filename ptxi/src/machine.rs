@@ -66,6 +66,8 @@ pub struct Launch {
     pub limit: u64,
     /// Checks of the launch.
     pub checks: Checks,
+    /// True if the launch is traced: 24 bytes for each warp instruction.
+    pub traced: bool,
 }
 
 impl Launch {
@@ -79,6 +81,7 @@ impl Launch {
             seed: 0,
             limit: u64::MAX,
             checks: Checks::default(),
+            traced: false,
         }
     }
 
@@ -98,6 +101,12 @@ impl Launch {
     #[must_use]
     pub fn checks(self, checks: Checks) -> Launch {
         Launch { checks, ..self }
+    }
+
+    /// The same with a trace, or without one.
+    #[must_use]
+    pub fn traced(self, traced: bool) -> Launch {
+        Launch { traced, ..self }
     }
 
     /// The same with this limit of warp instructions.
@@ -197,6 +206,7 @@ impl<'m> Machine<'m> {
             },
             barriers: Barriers::default(),
             budget: launch.limit,
+            traced: launch.traced,
         };
         let [x, y, z] = launch.grid;
         for k in 0..z {

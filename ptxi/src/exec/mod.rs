@@ -35,6 +35,7 @@ pub(crate) struct Env<'a> {
     pub barriers: Barriers,
     /// Warp instructions left before the launch is stopped.
     pub budget: u64,
+    pub traced: bool,
 }
 
 /// Next place of the group that executed an instruction.
@@ -116,6 +117,9 @@ impl Env<'_> {
         count.warp += 1;
         count.thread += u64::from(mask.count_ones());
         self.tally.counts.divergent += u64::from(group.mask != warp.alive);
+        if self.traced {
+            self.tally.counts.trace.note(warp, x, group, mask);
+        }
         warp.executed += 1;
         let lane = group.mask.trailing_zeros() as usize;
         match self.budget.checked_sub(1) {
