@@ -51,6 +51,7 @@
 #include "long/sums.cuh"
 #include "modular/fold.cuh"
 #include "modular/linear.cuh"
+#include "modular/tensor/pow_secret.cuh"
 #include "prime/terms.cuh"
 #include "root/isqrt.cuh"
 #include "root/level.cuh"

@@ -81,6 +81,7 @@ const fn check(op: Op) -> Check {
         | Op::HalveMod
         | Op::MulResidues
         | Op::SquareResidues
+        | Op::PowSecret
         | Op::Fold
         | Op::Shl
         | Op::Shr

@@ -19,7 +19,7 @@ use child::in_child;
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
-    Shape, Share, interruptible,
+    SecretBatch, SecretExponents, SecretModulus, Shape, Share, interruptible,
 };
 use gpuint_testkit::skip::skip;
 use libloading::Library;
@@ -493,6 +493,36 @@ fn copies_of_any_length_are_whole_and_pinned() {
         assert!(stand_in.get::<usize>("stand_in_pinned") >= 4 * CHUNK, "chunks are kept");
         device.trim().unwrap();
         assert_eq!(stand_in.get::<usize>("stand_in_pinned"), 0);
+    });
+}
+
+/// Bytes that the stand-in looks for in memory that is given back.
+const MARK: &[u8] = b"secret operand";
+
+#[test]
+fn memory_of_secrets_is_overwritten_before_it_is_freed() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let shape = device.shape_for(1024).unwrap();
+        let mut row = MARK.repeat(9);
+        row.resize(shape.bits / 8, 1);
+        let rows = row.repeat(3);
+        let work = || {
+            let secret = SecretBatch::from_le_bytes(&device, shape, &rows)?;
+            assert_eq!(*secret.to_le_bytes()?, rows);
+            let modulus = SecretModulus::splat(&device, shape, &row)?;
+            let exponents = SecretExponents::of_rows(&device, shape, 1024, &rows)?;
+            secret.pow_secret(&exponents, &modulus)?.to_le_bytes()
+        };
+        work().unwrap();
+        device.synchronize().unwrap();
+        device.trim().unwrap();
+        assert_eq!(stand_in.get::<usize>("stand_in_used"), 0);
+        assert_eq!(stand_in.get::<i32>("stand_in_marked"), 0);
+        // The memory of other batches is not: the stand-in finds the mark in it.
+        drop(DynBatch::from_le_bytes(&device, shape, &rows).unwrap());
+        device.trim().unwrap();
+        assert_eq!(stand_in.get::<i32>("stand_in_marked"), 2, "the batch, and a pinned chunk");
     });
 }
 

@@ -19,6 +19,8 @@ pub enum Operand {
     Prepared,
     /// A prepared odd modulus (`kernels/modular/odd_modulus.cuh`).
     OddModulus,
+    /// A secret odd modulus (`kernels/modular/tensor/pow_secret.cuh`).
+    SecretModulus,
     /// A modulus `k 2^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as
     /// `i32`, 0.
     SpecialModulus,
@@ -59,7 +61,7 @@ impl Operand {
             | Self::Factors => shape.bytes(),
             Self::Double => 2 * shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
-            Self::OddModulus => 2 * shape.bytes(),
+            Self::OddModulus | Self::SecretModulus => 2 * shape.bytes(),
             Self::SpecialModulus => 16,
             Self::Sign => size_of::<i8>(),
             Self::Length | Self::Bits => size_of::<u32>(),
@@ -86,6 +88,8 @@ pub enum Param {
     BroadcastExponent,
     /// Uses one row of second operands for all rows.
     BroadcastRhs,
+    /// Length of all exponents in bits, at least 1 and at most the width.
+    ExponentBits,
     /// Truth table of a bitwise function: bit `2a + b` is its value at `a` and `b`.
     Table,
     /// Bits of a row of the result.
@@ -280,6 +284,11 @@ operations! {
     PowMod = "pow_mod" {
         inputs: [Integer, Exponent], prepared: Prepared, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent]
+    }
+    /// `a^e mod n` for secret exponents of a stated length, secret odd moduli and any `a`.
+    PowSecret = "pow_secret" {
+        inputs: [Integer, Exponent], prepared: SecretModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent, ExponentBits]
     }
     /// The product of the powers `a_i^(e_i) mod v` of the bases of a row, by prepared divisors.
     PowProductMod = "pow_product_mod" {

@@ -46,7 +46,7 @@ struct Params {
   u32 source_bits;         // bits of a row of a Source, a multiple of 32
   u32 part_bits;           // root_dividend, root_remainder, root_correct: bits of a part
   u32 equation;            // check_equation: an Equation
-  u32 unused;              // keeps the size a multiple of 8 bytes
+  u32 exponent_bits;       // pow_secret: length of all exponents, 1 .. BITS
 };
 
 struct Operands {

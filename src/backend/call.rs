@@ -70,6 +70,8 @@ pub(crate) struct Params {
     pub(crate) part_bits: u32,
     /// Equation that the rows of another operation satisfy.
     pub(crate) equation: Equation,
+    /// Length of all exponents in bits, for powers that do not depend on them.
+    pub(crate) exponent_bits: u32,
 }
 
 impl Params {
@@ -90,6 +92,7 @@ impl Params {
             source_bits,
             part_bits,
             equation,
+            exponent_bits,
         } = *self;
         [
             (Param::Digit, digit != 0),
@@ -106,6 +109,7 @@ impl Params {
             (Param::SourceBits, source_bits != 0),
             (Param::PartBits, part_bits != 0),
             (Param::Equation, equation != Equation::default()),
+            (Param::ExponentBits, exponent_bits != 0),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))
@@ -154,9 +158,12 @@ impl Call<'_> {
         let Params { broadcast_divisor, broadcast_exponent, broadcast_rhs, .. } =
             self.operands.params;
         match self.kernel.op().signature().inputs[index] {
-            Some(Operand::Prepared | Operand::OddModulus | Operand::SpecialModulus) => {
-                broadcast_divisor
-            }
+            Some(
+                Operand::Prepared
+                | Operand::OddModulus
+                | Operand::SecretModulus
+                | Operand::SpecialModulus,
+            ) => broadcast_divisor,
             Some(Operand::Exponent) => broadcast_exponent,
             Some(Operand::Rhs) => broadcast_rhs,
             _ => false,

@@ -26,7 +26,7 @@ pub(crate) struct RawParams {
     pub(crate) source_bits: u32,
     pub(crate) part_bits: u32,
     pub(crate) equation: u32,
-    pub(crate) unused: u32,
+    pub(crate) exponent_bits: u32,
 }
 
 impl From<Params> for RawParams {
@@ -46,6 +46,7 @@ impl From<Params> for RawParams {
             source_bits,
             part_bits,
             equation,
+            exponent_bits,
         } = params;
         Self {
             digit,
@@ -63,7 +64,7 @@ impl From<Params> for RawParams {
             source_bits,
             part_bits,
             equation: equation as u32,
-            unused: 0,
+            exponent_bits,
         }
     }
 }

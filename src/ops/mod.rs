@@ -43,6 +43,7 @@ pub(crate) mod reciprocals;
 pub(crate) mod residues;
 mod root;
 mod rows;
+pub(crate) mod secret;
 mod shift;
 mod shifted_inverse;
 pub(crate) mod signed;

@@ -52,6 +52,8 @@ pub struct Params {
     pub part_bits: u32,
     /// Equation of the operands and results of another operation.
     pub equation: u32,
+    /// Length of all exponents in bits, of powers that do not depend on them.
+    pub exponent_bits: u32,
 }
 
 impl Params {
@@ -72,7 +74,7 @@ impl Params {
             self.source_bits,
             self.part_bits,
             self.equation,
-            0,
+            self.exponent_bits,
         ]
     }
 }

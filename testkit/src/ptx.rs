@@ -180,7 +180,12 @@ impl LaunchBounds {
 pub struct Run {
     pub outcome: Outcome,
     pub counts: Counts,
+    /// The scratch memory as the kernel left it; bytes that it did not write are [`UNWRITTEN`].
+    pub scratch: Vec<u8>,
 }
+
+/// Value of bytes that no kernel has written.
+pub const UNWRITTEN: u8 = 0xcd;
 
 /// Launch configuration of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -190,6 +195,8 @@ pub struct How {
     /// Seed of the order of warps; 0 for ascending order.
     pub seed: u64,
     pub checks: Checks,
+    /// True if the run is traced.
+    pub traced: bool,
 }
 
 /// Launches a kernel on separate memory.
@@ -202,7 +209,8 @@ pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<
         let launch = Launch::new(grid, bounds.threads)
             .dynamic_shared(bounds.shared_bytes)
             .seed(how.seed)
-            .checks(how.checks);
+            .checks(how.checks)
+            .traced(how.traced);
         launches.push(launch);
         let bases = given.params.bases.max(1) as usize;
         scratch = scratch.max(grid as usize * bounds.scratch_bytes as usize * bases);
@@ -279,5 +287,10 @@ fn launched(
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())
     };
     let status = machine.read(status).first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    Ok(Run { outcome: Outcome { outputs: outputs.map(bytes), mask: bytes(mask), status }, counts })
+    let scratch = bytes(scratch);
+    Ok(Run {
+        outcome: Outcome { outputs: outputs.map(bytes), mask: bytes(mask), status },
+        counts,
+        scratch,
+    })
 }

@@ -66,7 +66,7 @@ constexpr int GPUS = 2;
 char primaries[GPUS];
 std::atomic<int> faults[GPUS];
 std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0}, delay_ms{0},
-    races{0}, orders{0}, pageable{0}, calls{0};
+    races{0}, orders{0}, pageable{0}, calls{0}, marked{0};
 std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 
@@ -142,6 +142,16 @@ bool is_pinned(const void* host) {
     if (host >= start && host < start + bytes) return true;
   return false;
 }
+// Notes memory that is given back while it holds the mark. The lock is held.
+void note_freed(const char* memory, size_t bytes) {
+  const char mark[] = "secret operand";
+  const size_t length = sizeof mark - 1;
+  for (size_t i = 0; i + length <= bytes; ++i)
+    if (memcmp(memory + i, mark, length) == 0) {
+      ++marked;
+      return;
+    }
+}
 // A copy from or to ordinary memory waits, and keeps other calls on the stream out meanwhile.
 void copy(void* target, const void* source, size_t bytes, void* stream, const void* host) {
   if (is_pinned(host)) {
@@ -170,6 +180,7 @@ Code release(uint64_t address) {
   auto found = allocated.find(reinterpret_cast<char*>(address));
   if (found == allocated.end()) return INVALID_VALUE;
   used -= found->second.bytes;
+  note_freed(found->first, found->second.bytes);
   free(found->first);
   allocated.erase(found);
   return OK;
@@ -189,6 +200,8 @@ int stand_in_waits() { return waits; }
 int stand_in_races() { return races; }
 int stand_in_orders() { return orders; }
 int stand_in_pageable() { return pageable; }
+// Buffers of the GPU and of pinned memory that held the mark when they were freed.
+int stand_in_marked() { return marked; }
 int stand_in_calls() { return calls; }
 size_t stand_in_pinned() { return pinned_bytes; }
 // The next call of this function fails with code 1.
@@ -383,6 +396,7 @@ Code cuMemFreeHost(void* start) {
     auto found = pinned.find(static_cast<char*>(start));
     if (found == pinned.end()) return INVALID_VALUE;
     pinned_bytes -= found->second;
+    note_freed(found->first, found->second);
     pinned.erase(found);
     free(start);
   }

@@ -144,11 +144,12 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 25] = [
+const WITHOUT_FORM: [Op; 26] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
     Op::Prepare,
+    Op::PowSecret,
     Op::HalveMod,
     Op::PrepareOdd,
     Op::MulResidues,

@@ -5,6 +5,8 @@
 //! `gpuint_testkit::cases`, in one of two orders of the warps, by turns; with `GPUINT_TEST_ROWS=1`
 //! each kernel in both. It needs nvcc but no GPU; without nvcc the tests are skipped.
 
+mod secret;
+
 use std::env;
 
 use gpuint::num_bigint::BigUint;
@@ -39,7 +41,7 @@ impl Machine for Interpreter {
 
     fn launch(&mut self, kernel: &str, given: &Operands, turn: usize) -> Result<Outcome, String> {
         let seed = SCHEDULES[turn];
-        let how = How { max_grid: MAX_GRID, seed, checks: Checks::default() };
+        let how = How { max_grid: MAX_GRID, seed, checks: Checks::default(), traced: false };
         ptx::run(&self.0, kernel, given, how).map(|run| run.outcome)
     }
 }
@@ -255,7 +257,7 @@ fn check_hostile_rows(bits: usize) {
                 rows: pairs.len(),
                 ..Operands::default()
             };
-            let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE };
+            let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE, traced: false };
             ptx::run(&module, &name, &given, how).unwrap().counts.total.warp as f64
         };
         let hostile = hostile_pairs(bits);

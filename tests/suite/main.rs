@@ -25,6 +25,7 @@ mod regressions;
 mod residues;
 mod roots;
 mod rows;
+mod secret;
 mod serialized;
 mod setting;
 mod shifts;

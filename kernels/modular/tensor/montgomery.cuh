@@ -141,8 +141,12 @@ struct Montgomery : P {
 
   // x <- x y / R mod v.
   GPUINT_DEVICE void multiply(Limbs& x) const {
-    if (product(x, [](u32) { return 0u; }) != 0)
-      this->template subtract<Order::Turned>(x, this->for_high(), x);
+    const u32 above = product(x, [](u32) { return 0u; });
+    if constexpr (P::IS_REGULAR) {
+      this->subtract_multiple(x, this->for_high(), above);
+    } else {
+      if (above != 0) this->template subtract<Order::Turned>(x, this->for_high(), x);
+    }
   }
   // x <- x y / R + c mod v, for c <= v, whose limb index<Turned>(tile) is summand(tile). The sum is
   // below R + 2 v < 3 R.

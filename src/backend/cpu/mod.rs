@@ -27,6 +27,7 @@ mod product;
 mod residues;
 pub(crate) mod root;
 mod rows;
+pub(crate) mod secret;
 mod sqrt;
 #[cfg(test)]
 mod tests;
@@ -92,6 +93,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulMod => (arithmetic::mul_mod, Quadratic),
         Op::SquareMod => (arithmetic::square_mod, Quadratic),
         Op::PowMod => (arithmetic::pow_mod, Cubic),
+        Op::PowSecret => (secret::pow_secret, Cubic),
         Op::PowProductMod => (arithmetic::pow_product_mod, Cubic),
         Op::AddMod => (arithmetic::add_mod, Linear),
         Op::SubMod => (arithmetic::sub_mod, Linear),

@@ -27,6 +27,7 @@ use crate::operands::{self, Family, Sizes, low};
 use crate::oracle;
 use crate::random::Random;
 
+pub use modular::secret_records;
 pub use run::{Machine, Task, check, wrong};
 
 /// Condition of both results of a row.
@@ -230,6 +231,7 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::MulMod => Expected::value(oracle::mul_mod(&x.a(), &x.b(), &x.divisor())),
         Op::SquareMod => Expected::value(oracle::mul_mod(&x.a(), &x.a(), &x.divisor())),
         Op::PowMod => Expected::value(oracle::pow_mod(&x.a(), &x.b(), &x.divisor())),
+        Op::PowSecret => Expected::value(modular::secret_power(x)),
         Op::PowProductMod => Expected::value(modular::product_of_powers(x)),
         Op::AddMod => Expected::value(oracle::add_mod(&x.a(), &x.b(), &x.divisor())),
         Op::SubMod => Expected::value(oracle::sub_mod(&x.a(), &x.b(), &x.divisor())),
@@ -379,7 +381,7 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         Op::Cmp | Op::EqMask | Op::LtMask | Op::Gather | Op::Isqrt => 2,
         Op::Lookup => rows::tables(shape),
         Op::Resize => rows::targets(shape).len(),
-        Op::MulWide | Op::AddMod | Op::SubMod | Op::PowProductMod => 4,
+        Op::MulWide | Op::AddMod | Op::SubMod | Op::PowSecret | Op::PowProductMod => 4,
         Op::SumOfProducts => products::counts(is_slow).len(),
         Op::WideSumOfProducts => 2 * products::counts(is_slow).len(),
         Op::DivRemDigit => 2 * division::DIGITS,
@@ -452,6 +454,7 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         Op::MulMod
         | Op::SquareMod
         | Op::PowMod
+        | Op::PowSecret
         | Op::PowProductMod
         | Op::AddMod
         | Op::SubMod

@@ -33,6 +33,20 @@ pub(super) fn product_of_powers(x: &Row<'_>) -> BigUint {
     })
 }
 
+/// Bytes of records of secret odd moduli: each modulus `n`, and `2^(2 BITS) mod n`.
+#[must_use]
+pub fn secret_records(moduli: &[BigUint], bits: usize) -> Vec<u8> {
+    let square = |n| rest(&power(2 * bits), n);
+    let records: Vec<_> = moduli.iter().flat_map(|n| [n.clone(), square(n)]).collect();
+    crate::launch::bytes_of(records.iter(), bits)
+}
+
+/// `a^e mod n` by the record of `n`.
+pub(super) fn secret_power(x: &Row<'_>) -> BigUint {
+    let n = value_of(&x.operands.inputs[2], 2 * x.divisor_row(), x.shape.bytes());
+    oracle::pow_mod(&x.a(), &x.b(), &n)
+}
+
 /// The record of an odd modulus: the modulus, and `-1 / n mod 2^BITS` or zeros.
 pub(super) fn odd_record(x: &Row<'_>) -> Expected {
     let (n, bits) = (x.a(), x.bits());
@@ -164,6 +178,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         }
         Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
         Op::Fold => fold(draws, is_one),
+        Op::PowSecret => secret_powers(draws, is_one, variant >= 2),
         // Sums and halves.
         _ => sums(draws, is_one, variant >= 2),
     };
@@ -277,6 +292,37 @@ fn residues(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operands {
     let launch = draws.launch(inputs, 1);
     let launch = draws.broadcast_rhs(launch, is_one_rhs);
     divided_by(launch, &moduli, is_one, draws)
+}
+
+/// Powers of any numbers, by exponents of at most one length.
+fn secret_powers(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> Operands {
+    if has_long_powers(draws.shape) {
+        draws.count = draws.count.min(LONG_POWERS);
+    }
+    let kinds = if draws.bits() <= 1024 { 5 } else { 4 };
+    let exponent_bits = [1, 2, 15, 17, 49][draws.random.below(kinds)];
+    let mut moduli: Vec<_> = (0..draws.count).map(|_| odd_modulus(draws)).collect();
+    if is_one {
+        let first = moduli[0].clone();
+        moduli.fill(first);
+    }
+    let a: Vec<_> = moduli.iter().map(|n| factor(draws, n)).collect();
+    let mut exponent = || match draws.random.below(4) {
+        0 => BigUint::ZERO,
+        1 => ones(exponent_bits),
+        _ => draws.value(exponent_bits),
+    };
+    let e: Vec<_> = (0..moduli.len()).map(|_| exponent()).collect();
+    let given = if is_one { &moduli[..1] } else { &moduli };
+    let records = secret_records(given, draws.bits());
+    let mut launch = draws.launch([draws.column(&a), draws.column(&e), records], 1);
+    launch.params.broadcast_divisor = is_one.into();
+    launch.params.exponent_bits = exponent_bits as u32;
+    if is_one_exponent {
+        launch.params.broadcast_exponent = 1;
+        launch.inputs[1].truncate(draws.shape.bytes());
+    }
+    launch
 }
 
 /// Products of residues modulo `k 2^n + c`, and the ends of their range.

@@ -1,0 +1,60 @@
+//! Powers whose time does not depend on values, by the arithmetic of the crate `crypto-bigint`.
+
+use std::sync::OnceLock;
+
+use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
+use crypto_bigint::{BoxedUint, Odd};
+use zeroize::Zeroize;
+
+use super::rows::{Failed, Outcome, Row, Rows};
+use crate::error::Result;
+
+pub(super) fn pow_secret(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, is_broadcast) = (rows.params.exponent_bits, rows.params.broadcast_divisor);
+    let shared = OnceLock::new();
+    rows.each(0, |Row { ins: [a, e, record], outs: [out, _], .. }, _| {
+        let n = &record[..out.len()];
+        let own;
+        let params = if is_broadcast {
+            shared.get_or_init(|| constants(n))
+        } else {
+            own = constants(n);
+            &own
+        };
+        let mut exponent = integer(e);
+        let mut base = BoxedMontyForm::new(integer(a), params);
+        let mut power = base.pow_bounded_exp(&exponent, bits);
+        let mut result = power.retrieve();
+        out.copy_from_slice(result.as_words());
+        exponent.zeroize();
+        base.zeroize();
+        power.zeroize();
+        result.zeroize();
+        Outcome::default()
+    })
+}
+
+fn integer(limbs: &[u64]) -> BoxedUint {
+    BoxedUint::from_words(limbs.iter().copied())
+}
+
+/// Writes the record of an odd modulus `n`: `n`, and `2^(2 BITS) mod n`
+/// (`kernels/modular/tensor/pow_secret.cuh`).
+pub(crate) fn write_record(n: &[u64], record: &mut [u64]) {
+    let (modulus, square) = record.split_at_mut(n.len());
+    modulus.copy_from_slice(n);
+    let params = constants(n);
+    // In Montgomery's form, 1 is `2^BITS mod n`, and this number is the square.
+    let mut radix = BoxedMontyForm::one(&params);
+    let mut form = BoxedMontyForm::new(radix.as_montgomery().clone(), &params);
+    square.copy_from_slice(form.as_montgomery().as_words());
+    radix.zeroize();
+    form.zeroize();
+}
+
+/// Computes the constants of Montgomery's form. Records hold odd moduli.
+fn constants(n: &[u64]) -> BoxedMontyParams {
+    let mut n = integer(n);
+    n.as_mut_words()[0] |= 1;
+    BoxedMontyParams::new(Odd::new(n).expect("the lowest bit is set"))
+}
