@@ -12,7 +12,7 @@ use super::budget::{Budget, OverBudget};
 use super::distinct::Distinct;
 use super::keys::Collection;
 use super::progress::{Phase, Stages};
-use super::shared::{self, Class, Factor};
+use super::shared::{self, Class, Divided, Factor};
 use super::weak;
 use crate::job::signals::STOP;
 
@@ -160,10 +160,7 @@ impl Analyzer<'_, '_> {
     ///
     /// A class is compared with the products of smaller classes. The divisors that this finds have
     /// all that the smaller classes share with it, and are shorter than its product.
-    fn sharing(
-        &self,
-        classes: &[Class],
-    ) -> Result<(Vec<(usize, BigUint)>, Vec<BigUint>), AnalysisError> {
+    fn sharing(&self, classes: &[Class]) -> Result<(Vec<Divided>, Vec<BigUint>), AnalysisError> {
         let Self { device, keys, stages, .. } = *self;
         let mut products = Vec::new();
         for (index, class) in classes.iter().enumerate() {
@@ -195,7 +192,7 @@ impl Analyzer<'_, '_> {
         number: &BigUint,
         phase: Phase,
         text: &str,
-    ) -> Result<Vec<(usize, BigUint)>, AnalysisError> {
+    ) -> Result<Vec<Divided>, AnalysisError> {
         self.stages.begin(phase, text);
         let classes = Class::all(self.keys, indices);
         let mut found = Vec::new();
@@ -213,7 +210,7 @@ impl Analyzer<'_, '_> {
         let numbers: Vec<BigUint> = primes.iter().map(|&prime| prime.into()).collect();
         let product = threads::install(|| shared::product(&numbers));
         let found = self.against(new, &product, Phase::Factors, "small factors")?;
-        let finding = |(key, divisor): (usize, BigUint)| {
+        let finding = |(key, divisor): Divided| {
             let factors = weak::small_factors(&self.keys.modulus(key), &divisor, &primes);
             by_itself(key, Weakness::SmallFactor, factors)
         };

@@ -15,6 +15,9 @@ use rayon::prelude::*;
 use super::keys::Collection;
 use crate::job::signals::STOP;
 
+/// A key that shares a factor, and its greatest common divisor with other keys.
+pub(crate) type Divided = (usize, BigUint);
+
 /// Keys whose width is at most twice their length.
 pub(crate) struct Class {
     bits: u64,
@@ -82,7 +85,7 @@ impl Class {
         device: &Device,
         keys: &Collection,
         numbers: &[BigUint],
-    ) -> Result<Vec<(usize, BigUint)>> {
+    ) -> Result<Vec<Divided>> {
         let rows = rows(device, keys, self.bits, &self.keys)?;
         divided(&self.keys, &rows.batch_gcd_against(numbers)?)
     }
@@ -100,7 +103,7 @@ fn tree_bytes(device: &Device, bits: u64, keys: u64) -> u64 {
 }
 
 /// Returns the keys of the rows with a divisor other than 1, and these divisors.
-fn divided(keys: &[usize], divisors: &DynBatch) -> Result<Vec<(usize, BigUint)>> {
+fn divided(keys: &[usize], divisors: &DynBatch) -> Result<Vec<Divided>> {
     let lengths = divisors.bit_lengths()?;
     let found: Vec<usize> = (0..keys.len()).filter(|&row| lengths[row] > 1).collect();
     let values = divisors.gather(&found)?.to_biguints()?;
@@ -140,7 +143,7 @@ pub(crate) fn sharing_with(
     keys: &Collection,
     (bits, part): (u64, &[usize]),
     number: &BigUint,
-) -> Result<Vec<(usize, BigUint)>> {
+) -> Result<Vec<Divided>> {
     let rows = rows(device, keys, bits, part)?;
     let rests = if is_divided(device, number) {
         let rest = |&key: &usize| match STOP.load(Ordering::Relaxed) {
