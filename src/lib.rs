@@ -179,6 +179,9 @@ pub use backend::BackendKind;
 pub use backend::simt::SimtOptions;
 #[cfg(feature = "simt")]
 #[doc(hidden)]
+pub use backend::long::recorded;
+#[cfg(feature = "simt")]
+#[doc(hidden)]
 pub use backend::simt::{Upset, plan_upset, rare_paths};
 pub use batch::Batch;
 #[cfg(feature = "proptest")]

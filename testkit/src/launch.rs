@@ -1,4 +1,4 @@
-//! Operands and results of one launch of a kernel, as bytes.
+//! Operands and results of launches of kernels, as bytes.
 
 use gpuint::num_bigint::BigUint;
 
@@ -94,6 +94,85 @@ impl Outcome {
     #[must_use]
     pub fn is_marked(&self, row: usize) -> bool {
         self.mask.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
+    }
+}
+
+/// Launches of kernels with arguments of their own, in order, on common memory.
+#[derive(Debug, Default)]
+pub struct Grids {
+    pub memory: Vec<Memory>,
+    pub launches: Vec<Grid>,
+}
+
+/// A block of memory.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    pub bytes: usize,
+    /// Initial bytes; empty for uninitialized memory.
+    pub content: Vec<u8>,
+    /// True if the bytes after the last launch are wanted.
+    pub is_result: bool,
+}
+
+/// One launch of a kernel with arguments of its own.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    pub kernel: String,
+    /// Words of 64 bits, among them addresses by [`address`].
+    pub arguments: Vec<u8>,
+    pub blocks: u32,
+}
+
+/// Upper bits of addresses in arguments.
+const TAG: u64 = 0xa5c3;
+/// Bits of an offset.
+const OFFSET_BITS: u32 = 40;
+
+/// Address of a block of memory, in arguments.
+#[must_use]
+pub const fn address(block: usize) -> u64 {
+    TAG << 48 | (block as u64) << OFFSET_BITS
+}
+
+impl Memory {
+    /// Memory with these bytes.
+    #[must_use]
+    pub fn of(content: &[u8]) -> Self {
+        Self { bytes: content.len(), content: content.to_vec(), is_result: false }
+    }
+
+    /// Memory with these initial bytes whose last ones are wanted.
+    #[must_use]
+    pub fn result_of(content: &[u8]) -> Self {
+        Self { is_result: true, ..Self::of(content) }
+    }
+}
+
+impl Grids {
+    /// Adds memory and returns its address; 0 for none.
+    pub fn add(&mut self, memory: Memory) -> u64 {
+        if memory.bytes == 0 {
+            return 0;
+        }
+        self.memory.push(memory);
+        address(self.memory.len() - 1)
+    }
+}
+
+impl Grid {
+    /// The arguments, with the addresses of blocks that begin at `start` of their index.
+    #[must_use]
+    pub fn arguments_at(&self, start: impl Fn(usize) -> u64) -> Vec<u8> {
+        let relocated = |word: &[u8; 8]| {
+            let word = u64::from_le_bytes(*word);
+            if word >> 48 != TAG {
+                return word;
+            }
+            let block = word >> OFFSET_BITS & 0xff;
+            start(block as usize) + (word & ((1 << OFFSET_BITS) - 1))
+        };
+        let (words, _) = self.arguments.as_chunks();
+        words.iter().map(relocated).flat_map(u64::to_le_bytes).collect()
     }
 }
 

@@ -11,10 +11,10 @@ use std::{env, fs};
 
 use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module};
 
-use crate::launch::{Operands, Outcome};
+use crate::launch::{Grids, Operands, Outcome};
 use crate::skip::is_required;
 use gpuint_catalogue::cache::{Cache, Key};
-use gpuint_catalogue::{Architecture, Catalogue, Kernel, translation_unit};
+use gpuint_catalogue::{Architecture, Catalogue, Entry, translation_unit};
 
 /// Options of every unit, beside the architecture.
 const OPTIONS: &[&str] = &["-ptx", "-std=c++17", "-DGPUINT_NO_CLUSTERS"];
@@ -66,8 +66,12 @@ pub struct Compiled {
 
 /// Compiles some kernels to PTX by nvcc with further options, or reads the result of an earlier
 /// compilation of the same text.
-pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<Compiled> {
-    let unit = translation_unit(kernels.iter().copied());
+pub fn compile<'a>(
+    nvcc: &Path,
+    kernels: impl IntoIterator<Item: Into<Entry<'a>>>,
+    options: &[&str],
+) -> Result<Compiled> {
+    let unit = translation_unit(kernels);
     let headers = Path::new(ROOT).join("kernels");
     let version = output(Command::new(nvcc).arg("--version"))?;
     // The newest of the default build: measurements are of code for it.
@@ -220,6 +224,30 @@ pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<
     let phases = launches.split_at(bounds.len() - repeated);
     launched(module, kernel, given, phases, [scratch, workspace])
         .map_err(|error| format!("{kernel}: {error}"))
+}
+
+/// Launches kernels with arguments of their own. Returns the bytes of the memory that is a result.
+pub fn run_grids(module: &Module, grids: &Grids, how: How) -> Result<Vec<Vec<u8>>> {
+    let mut machine = Machine::new(module);
+    let allocated = |memory: &crate::launch::Memory| match memory.content.is_empty() {
+        true => machine.alloc(memory.bytes),
+        false => machine.alloc_from(&memory.content),
+    };
+    let buffers = grids.memory.iter().map(allocated).collect::<std::result::Result<Vec<_>, _>>();
+    let buffers = buffers.map_err(|error| error.to_string())?;
+    for grid in &grids.launches {
+        let bounds = LaunchBounds::read(module, &grid.kernel)?;
+        let launch = Launch::new(grid.blocks, bounds.threads)
+            .dynamic_shared(bounds.shared_bytes)
+            .seed(how.seed)
+            .checks(how.checks);
+        let arguments = grid.arguments_at(|block| buffers[block].address());
+        machine
+            .run(&grid.kernel, &launch, &arguments)
+            .map_err(|error| format!("{}: {error}", grid.kernel))?;
+    }
+    let results = grids.memory.iter().zip(&buffers).filter(|(memory, _)| memory.is_result);
+    Ok(results.map(|(_, &buffer)| machine.read(buffer).to_vec()).collect())
 }
 
 /// Bytes of the counters of a kernel with several phases.

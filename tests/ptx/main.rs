@@ -13,7 +13,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
 use gpuint_catalogue::{BLOCK, Kernel, PREPARED};
 use gpuint_testkit::cases::{self, Machine, Task};
-use gpuint_testkit::launch::{Operands, Outcome, bytes_of};
+use gpuint_testkit::launch::{Grids, Operands, Outcome, bytes_of};
 use gpuint_testkit::operands::{self, rows};
 use gpuint_testkit::ptx::{self, How, LaunchBounds};
 use gpuint_testkit::random::Random;
@@ -44,6 +44,12 @@ impl Machine for Interpreter {
         let how = How { max_grid: MAX_GRID, seed, checks: Checks::default(), traced: false };
         ptx::run(&self.0, kernel, given, how).map(|run| run.outcome)
     }
+
+    fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String> {
+        let seed = SCHEDULES[turn];
+        let how = How { max_grid: u32::MAX, seed, checks: Checks::default() };
+        ptx::run_grids(&self.0, grids, how)
+    }
 }
 
 /// Compiles the kernels of a shape that `wanted` returns true for; `None` without nvcc.
@@ -66,7 +72,7 @@ fn compiled(
         .filter(|row| row.algorithm != Algorithm::By(Product::Fp64))
         .map(|row| Kernel { row, shape, block: BLOCK })
         .collect();
-    let compiled = ptx::compile(&nvcc, &kernels, flags).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), flags).unwrap_or_else(|error| panic!("{error}"));
     Some((kernels, compiled.module))
 }
 

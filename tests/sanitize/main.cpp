@@ -3,14 +3,21 @@
 // so that whatever a kernel reads or writes beyond is reported.
 //
 // The other end of the pipe (testkit/src/bin/cases.rs) draws the operands and checks the results.
-// Numbers are little-endian. A request is a u32 length and the name of a kernel, and the u64s
-//     rows, or 0 to ask for the bounds; schedule; blocks at most;
+// Numbers are little-endian, u64s but for lengths of names. A request begins with a u32, a Request.
+// That for bounds continues with the u32 length and the name of a kernel. A launch continues with
+// such a name and
+//     rows; schedule; blocks at most;
 //     bytes of each of three inputs, of two results, and of the initial values of two results;
 //     pairs of factors; bytes of a factor; 1 for a mask; 1 for a status,
 // then the parameters as the struct of abi.cuh, the bytes of inputs, initial values and factors.
-// An answer is a u64, 1 more than the rows of a block or 0 for an unknown kernel; for a launch 0
-// with results, mask and status, or the length of the words of a fault. To a request without a name
-// it is the length of a text: the rare paths that were taken, one a line.
+// Launches of kernels with arguments of their own continue with
+//     schedule; blocks of memory; launches;
+//     of each block: bytes; initial bytes, all or none; 1 if it is a result; these initial bytes;
+//     of each launch: the name of its kernel; blocks of its grid; bytes of arguments; arguments.
+// Addresses in arguments are relative: `relocated`.
+// The answer for bounds is 1 more than the rows of a block or 0 for an unknown kernel; for launches
+// 0 with the results, of the first kind with mask and status, or the length of the words of a
+// fault; for rare paths the length of a text: the paths that were taken, one a line.
 // tests/sanitize/run builds this together with the kernels and the shim.
 #include "simt/abi.h"
 
@@ -22,6 +29,8 @@
 #include <vector>
 
 namespace {
+
+enum class Request : uint32_t { RarePaths, Bounds, Launch, Grids };
 
 using gpuint::u32;
 using gpuint::u64;
@@ -42,6 +51,12 @@ void write(const void* from, size_t bytes) {
 }
 
 void write(u64 value) { write(&value, sizeof value); }
+
+std::string read_name() {
+  std::string name(read<u32>(), 0);
+  read(name.data(), name.size());
+  return name;
+}
 
 void write(const std::string& words) {
   write(words.size());
@@ -68,9 +83,19 @@ class Memory {
   std::unique_ptr<unsigned char, Free> start_;
 };
 
-// Answers one request of a launch.
-void launch(const std::string& kernel, u64 rows) {
-  const auto seed = read<u64>(), blocks = read<u64>();
+// Runs a launch, and writes the words of its fault, if there is one.
+template <class Launch>
+bool is_whole(Launch launch) {
+  char message[2000] = "";
+  const int result = launch(message, sizeof message);
+  if (result != GPUINT_SIMT_OK) write(std::string(message[0] == 0 ? "was not built" : message));
+  return result == GPUINT_SIMT_OK;
+}
+
+// Answers a request of a launch.
+void launch() {
+  const std::string kernel = read_name();
+  const auto rows = read<u64>(), seed = read<u64>(), blocks = read<u64>();
   u64 in_bytes[3], out_bytes[2], updated_bytes[2];
   read(in_bytes, sizeof in_bytes);
   read(out_bytes, sizeof out_bytes);
@@ -102,17 +127,61 @@ void launch(const std::string& kernel, u64 rows) {
   operands.status = has_status != 0 ? &status : nullptr;
 
   const gpuint_simt_options options{seed, static_cast<u32>(blocks), 1};
-  char message[2000] = "";
-  const int result =
-      gpuint_simt_launch(kernel.c_str(), &operands, &options, nullptr, message, sizeof message);
-  if (result != GPUINT_SIMT_OK) {
-    write(std::string(message[0] == 0 ? "was not built" : message));
+  if (!is_whole([&](char* message, size_t length) {
+        return gpuint_simt_launch(kernel.c_str(), &operands, &options, nullptr, message, length);
+      }))
     return;
-  }
   write(u64{0});
   for (const Memory& output : outputs) output.write_out();
   mask.write_out();
   write(status);
+}
+
+// A word of arguments: an address has a tag, the index of a block of memory, and an offset
+// (testkit/src/launch.rs).
+u64 relocated(u64 word, const std::vector<Memory>& memory) {
+  constexpr u64 TAG = 0xa5c3;
+  if (word >> 48 != TAG) return word;
+  const auto start = reinterpret_cast<u64>(memory.at(word >> 40 & 0xff).get());
+  return start + (word & ((u64{1} << 40) - 1));
+}
+
+// Answers a request of launches of kernels with arguments of their own.
+void launch_grids() {
+  const auto seed = read<u64>(), blocks = read<u64>(), launches = read<u64>();
+  std::vector<Memory> memory;
+  std::vector<bool> is_result;
+  for (u64 i = 0; i < blocks; ++i) {
+    const auto bytes = read<u64>(), initial = read<u64>();
+    is_result.push_back(read<u64>() != 0);
+    memory.emplace_back(bytes).fill_from_input(initial);
+  }
+  const gpuint_simt_options options{seed, 0, 1};
+  bool is_whole_so_far = true;
+  for (u64 i = 0; i < launches; ++i) {
+    const std::string kernel = read_name();
+    const auto grid = static_cast<u32>(read<u64>());
+    std::vector<u64> arguments(read<u64>() / sizeof(u64));
+    read(arguments.data(), arguments.size() * sizeof(u64));
+    for (u64& word : arguments) word = relocated(word, memory);
+    // The rest of the request is read after a fault, too.
+    is_whole_so_far = is_whole_so_far && is_whole([&](char* message, size_t length) {
+      return gpuint_simt_launch_grid(kernel.c_str(), arguments.data(), grid, &options, nullptr,
+                                     message, length);
+    });
+  }
+  if (!is_whole_so_far) return;
+  write(u64{0});
+  for (u64 i = 0; i < blocks; ++i)
+    if (is_result[i]) memory[i].write_out();
+}
+
+// Answers a request of the bounds of a kernel.
+void write_bounds() {
+  const std::string kernel = read_name();
+  gpuint_launch_bounds bounds{};
+  const bool is_known = gpuint_simt_launch_bounds(kernel.c_str(), &bounds) == GPUINT_SIMT_OK;
+  write(is_known ? u64{bounds.rows_per_block} + 1 : 0);
 }
 
 // The rare paths that kernels have taken, one a line.
@@ -127,20 +196,12 @@ std::string rare_paths() {
 }  // namespace
 
 int main() {
-  for (u32 length; std::fread(&length, sizeof length, 1, stdin) == 1; std::fflush(stdout)) {
-    if (length == 0) {
-      write(rare_paths());
-      continue;
-    }
-    std::string kernel(length, 0);
-    read(kernel.data(), length);
-    const auto rows = read<u64>();
-    if (rows != 0) {
-      launch(kernel, rows);
-    } else {
-      gpuint_launch_bounds bounds{};
-      const bool is_known = gpuint_simt_launch_bounds(kernel.c_str(), &bounds) == GPUINT_SIMT_OK;
-      write(is_known ? u64{bounds.rows_per_block} + 1 : 0);
+  for (Request request; std::fread(&request, sizeof request, 1, stdin) == 1; std::fflush(stdout)) {
+    switch (request) {
+      case Request::RarePaths: write(rare_paths()); break;
+      case Request::Bounds: write_bounds(); break;
+      case Request::Launch: launch(); break;
+      case Request::Grids: launch_grids(); break;
     }
   }
 }

@@ -36,6 +36,11 @@ pub(crate) trait Grids {
     /// Tables of plans on this device.
     fn tables(&self) -> &TableCache<Self::Memory>;
 
+    /// Plan of products of at most `limbs` limbs; `None` if there are too many.
+    fn plan(&self, limbs: u64) -> Option<Plan> {
+        Plan::of_limbs(limbs)
+    }
+
     /// Launch configuration of a kernel.
     fn launch_bounds(&self, kernel: LongKernelId) -> Result<LaunchBounds>;
 

@@ -11,6 +11,8 @@ mod movement;
 pub(crate) mod on_cpu;
 mod plan;
 mod product;
+#[cfg(feature = "simt")]
+pub mod recorded;
 mod reduction;
 mod sum;
 

@@ -7,7 +7,7 @@ use crate::backend::long::arguments::Tables;
 
 /// A set of three primes of `kernels/long/primes.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Primes {
+pub(crate) enum Primes {
     Small,
     Large,
 }
@@ -31,7 +31,7 @@ impl Primes {
 
 /// Transforms of `2^log_points` points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) primes: Primes,
     /// Levels of each pass; the last one has the point products.
     pub(super) levels: &'static [u32],

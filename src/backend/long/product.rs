@@ -62,7 +62,7 @@ impl Product {
     /// That of [`run`](super::run): the factors and the parts have `rows` rows.
     pub(super) unsafe fn queue<G: Grids>(&self, grids: &G, op: Op, rows: usize) -> Result<()> {
         let limbs = if self.is_cyclic { self.limbs } else { 2 * self.limbs };
-        let plan = Plan::of_limbs(limbs).ok_or(Error::WidthMissing {
+        let plan = grids.plan(limbs).ok_or(Error::WidthMissing {
             operation: op.name(),
             bits: 32 * self.limbs as usize,
             widest: WIDEST_FACTOR,

@@ -10,11 +10,20 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::{env, mem};
 
 use gpuint_testkit::cases::{self, Machine, Task};
-use gpuint_testkit::launch::{Operands, Outcome};
+use gpuint_testkit::launch::{Grids, Operands, Outcome};
 use gpuint_testkit::random::Random;
 
 /// Rows of a check of the arithmetic.
 const ROWS: usize = 24;
+
+/// Kinds of requests: `Request` of tests/sanitize/main.cpp.
+#[derive(Clone, Copy)]
+enum Request {
+    RarePaths,
+    Bounds,
+    Launch,
+    Grids,
+}
 
 /// The program on the shim.
 struct Shim {
@@ -39,9 +48,17 @@ impl Shim {
         Ok(Self { child, requests: BufWriter::new(requests), answers })
     }
 
+    fn request(&mut self, request: Request) -> io::Result<()> {
+        self.requests.write_all(&(request as u32).to_le_bytes())
+    }
+
     fn name(&mut self, kernel: &str) -> io::Result<()> {
         self.requests.write_all(&(kernel.len() as u32).to_le_bytes())?;
         self.requests.write_all(kernel.as_bytes())
+    }
+
+    fn number(&mut self, number: usize) -> io::Result<()> {
+        self.requests.write_all(&(number as u64).to_le_bytes())
     }
 
     fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
@@ -57,10 +74,17 @@ impl Shim {
     }
 
     fn bounds(&mut self, kernel: &str) -> io::Result<u64> {
+        self.request(Request::Bounds)?;
         self.name(kernel)?;
-        self.requests.write_all(&0u64.to_le_bytes())?;
         self.requests.flush()?;
         self.word()
+    }
+
+    /// Words of a fault; `None` if there was none.
+    fn fault(&mut self) -> io::Result<Option<String>> {
+        let length = self.word()? as usize;
+        let words = self.bytes(length)?;
+        Ok((length > 0).then(|| String::from_utf8_lossy(&words).into_owned()))
     }
 
     fn run(
@@ -69,6 +93,7 @@ impl Shim {
         given: &Operands,
         turn: usize,
     ) -> io::Result<Result<Outcome, String>> {
+        self.request(Request::Launch)?;
         self.name(kernel)?;
         let blocks = if turn.is_multiple_of(2) { 3 } else { 1 };
         let factor_bytes = given.pairs.first().map_or(0, |[factor, _]| factor.len());
@@ -80,7 +105,7 @@ impl Shim {
             .chain([given.pairs.len(), factor_bytes])
             .chain([given.mask.into(), (!given.without_status).into()]);
         for word in head {
-            self.requests.write_all(&(word as u64).to_le_bytes())?;
+            self.number(word)?;
         }
         self.requests.write_all(&given.params.digit.to_le_bytes())?;
         for word in given.params.words(given.pairs.len()) {
@@ -91,19 +116,47 @@ impl Shim {
             self.requests.write_all(bytes)?;
         }
         self.requests.flush()?;
-        let length = self.word()? as usize;
-        if length > 0 {
-            let words = self.bytes(length)?;
-            return Ok(Err(String::from_utf8_lossy(&words).into_owned()));
+        if let Some(fault) = self.fault()? {
+            return Ok(Err(fault));
         }
         let outputs = [self.bytes(given.outputs[0])?, self.bytes(given.outputs[1])?];
         let mask = self.bytes(if given.mask { 4 * given.rows.div_ceil(32) } else { 0 })?;
         Ok(Ok(Outcome { outputs, mask, status: self.word()? }))
     }
 
+    fn run_grids(
+        &mut self,
+        grids: &Grids,
+        turn: usize,
+    ) -> io::Result<Result<Vec<Vec<u8>>, String>> {
+        self.request(Request::Grids)?;
+        let (blocks, launches) = (&grids.memory, &grids.launches);
+        for word in [7 * turn, blocks.len(), launches.len()] {
+            self.number(word)?;
+        }
+        for memory in blocks {
+            for word in [memory.bytes, memory.content.len(), memory.is_result.into()] {
+                self.number(word)?;
+            }
+            self.requests.write_all(&memory.content)?;
+        }
+        for grid in launches {
+            self.name(&grid.kernel)?;
+            self.number(grid.blocks as usize)?;
+            self.number(grid.arguments.len())?;
+            self.requests.write_all(&grid.arguments)?;
+        }
+        self.requests.flush()?;
+        if let Some(fault) = self.fault()? {
+            return Ok(Err(fault));
+        }
+        let results = blocks.iter().filter(|memory| memory.is_result);
+        Ok(Ok(results.map(|memory| self.bytes(memory.bytes)).collect::<io::Result<_>>()?))
+    }
+
     /// Names of the rare paths that kernels have taken.
     fn rare_paths(&mut self) -> io::Result<String> {
-        self.name("")?;
+        self.request(Request::RarePaths)?;
         self.requests.flush()?;
         let length = self.word()? as usize;
         let names = self.bytes(length)?;
@@ -131,6 +184,13 @@ impl Machine for Shim {
             Err(_) => Err(self.ended()),
         }
     }
+
+    fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String> {
+        match self.run_grids(grids, turn) {
+            Ok(result) => result,
+            Err(_) => Err(self.ended()),
+        }
+    }
 }
 
 /// Checks a kernel in some rounds; returns the number of rows.
@@ -141,6 +201,10 @@ fn check(
     under_tsan: bool,
 ) -> Result<usize, Vec<String>> {
     let wrong = |words: &str| vec![format!("{kernel}: {words}")];
+    if kernel.starts_with("gpuint_long_") {
+        let random = &mut Random::new(7);
+        return cases::check_grids(shim, kernel, 0..rounds, under_tsan, random);
+    }
     let task = Task::parse(kernel).ok_or_else(|| wrong("is not the name of a kernel"))?;
     let rows_per_block = match shim.rows_per_block(kernel) {
         Some(rows) => rows,

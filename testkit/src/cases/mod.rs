@@ -11,12 +11,14 @@
 mod division;
 mod euclid;
 mod linear;
+mod long;
 mod modular;
 mod primes;
 mod products;
 mod roots;
 mod rows;
 mod run;
+mod sieves;
 mod verify;
 
 use gpuint::num_bigint::BigUint;
@@ -28,7 +30,7 @@ use crate::oracle;
 use crate::random::Random;
 
 pub use modular::secret_records;
-pub use run::{Machine, Task, check, wrong};
+pub use run::{Machine, Task, check, check_grids, wrong};
 
 /// Condition of both results of a row.
 pub type Condition = Box<dyn Fn([&BigUint; 2]) -> bool>;

@@ -5,8 +5,9 @@ use gpuint::{DigitKind, Op, Shape};
 
 use gpuint_catalogue::{Operand, PREPARED};
 
-use super::{Draws, Expected, expected, operands, value_of, variants};
-use crate::launch::{Operands, Outcome};
+use super::long::{self, Plan};
+use super::{Draws, Expected, expected, operands, sieves, value_of, variants};
+use crate::launch::{Grids, Operands, Outcome};
 use crate::random::Random;
 
 /// Launches kernels on separate memory.
@@ -21,6 +22,14 @@ pub trait Machine {
     /// A fault of the kernel, in words.
     fn launch(&mut self, kernel: &str, operands: &Operands, turn: usize)
     -> Result<Outcome, String>;
+
+    /// Runs kernels with arguments of their own on the schedule `turn`. Returns the bytes of the
+    /// memory that is a result, in order.
+    ///
+    /// # Errors
+    ///
+    /// A fault of a kernel, in words.
+    fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String>;
 }
 
 /// A kernel, by its name `gpuint_{operation}[_{algorithm}]_b{bits}[_q{q}_u{digit}]`.
@@ -29,8 +38,16 @@ pub struct Task {
     pub kernel: String,
     pub op: Op,
     pub shape: Shape,
-    /// The last part of the algorithm; empty if the operation has none.
-    algorithm: String,
+    by: By,
+}
+
+/// Kernels of a task.
+#[derive(Debug, Clone)]
+enum By {
+    /// The kernel of the task. The last part of its algorithm; empty if the operation has none.
+    Algorithm(String),
+    /// Those of long rows that the library launches for the operation, with this plan of products.
+    Grids(Option<Plan>),
 }
 
 impl Task {
@@ -53,7 +70,29 @@ impl Task {
         let op = *Op::ALL.iter().filter(is_of).max_by_key(|op| op.name().len())?;
         let algorithm = name[op.name().len()..].rsplit('_').next().unwrap_or_default().to_owned();
         let shape = Shape { bits, q, digit };
-        Some(Self { kernel: kernel.to_owned(), op, shape, algorithm })
+        Some(Self { kernel: kernel.to_owned(), op, shape, by: By::Algorithm(algorithm) })
+    }
+
+    /// Returns the operation by kernels of long rows, `kernel` among them.
+    pub(super) fn long(kernel: &str, op: Op, bits: usize, plan: Option<Plan>) -> Self {
+        let shape = Shape { bits, q: 4, digit: DigitKind::U64 };
+        Self { kernel: kernel.to_owned(), op, shape, by: By::Grids(plan) }
+    }
+
+    /// Runs the kernels of the task.
+    fn launch(
+        &self,
+        machine: &mut impl Machine,
+        operands: &Operands,
+        turn: usize,
+    ) -> Result<Outcome, String> {
+        match self.by {
+            By::Algorithm(_) => machine.launch(&self.kernel, operands, turn),
+            By::Grids(plan) => {
+                let grids = long::grids(machine, self, plan, operands)?;
+                long::launch(machine, &grids, operands, turn)
+            }
+        }
     }
 
     /// Name of the kernel that prepares the divisors of this one: that of its algorithm, or the
@@ -67,7 +106,8 @@ impl Task {
             };
             Some(format!("gpuint_{operation}_{algorithm}_b{}", self.shape.bits))
         };
-        let own = named(&self.algorithm)?;
+        let By::Algorithm(algorithm) = &self.by else { return None };
+        let own = named(algorithm)?;
         if machine.rows_per_block(&own).is_some() { Some(own) } else { named("classical") }
     }
 }
@@ -89,7 +129,8 @@ pub fn check(
     let Task { op, shape, .. } = *task;
     let (mut rows, mut wrong) = (0, Vec::new());
     let all = variants(op, shape, is_slow);
-    for variant in 0..all {
+    let is_long = matches!(task.by, By::Grids(_));
+    for variant in (0..all).filter(|&variant| !is_long || long::has_variant(op, shape, variant)) {
         let count = count(all);
         let given = operands(&mut Draws { op, shape, count, variant, is_slow, random });
         let expected = expected(op, shape, &given);
@@ -102,7 +143,7 @@ pub fn check(
         };
         for turn in turns.clone() {
             rows += given.rows;
-            let errors = match machine.launch(&task.kernel, &prepared, turn) {
+            let errors = match task.launch(machine, &prepared, turn) {
                 Ok(outcome) => self::wrong(&given, &expected, &outcome),
                 Err(fault) => vec![fault],
             };
@@ -111,6 +152,34 @@ pub fn check(
         }
     }
     if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
+}
+
+/// Checks a kernel with arguments of its own in each of `turns` schedules: of long rows, by the
+/// operations that launch it, or of sieves. Returns the number of rows.
+///
+/// # Errors
+///
+/// An unknown kernel, the faults, and the first wrong rows of each launch.
+pub fn check_grids(
+    machine: &mut impl Machine,
+    kernel: &str,
+    turns: std::ops::Range<usize>,
+    is_slow: bool,
+    random: &mut Random,
+) -> Result<usize, Vec<String>> {
+    if let Some(checked) = sieves::check(machine, kernel, turns.clone(), random) {
+        return checked;
+    }
+    let tasks = long::tasks(kernel);
+    if tasks.is_empty() {
+        return Err(vec![format!("{kernel} has no cases")]);
+    }
+    let mut rows = 0;
+    for task in tasks {
+        let count = long::rows(&task);
+        rows += check(machine, &task, |_| count, turns.clone(), is_slow, random)?;
+    }
+    Ok(rows)
 }
 
 /// Operands with the records of their divisors.

@@ -1,0 +1,178 @@
+//! Kernels of long rows, by the launches that the library makes of them for an operation.
+
+use gpuint::recorded::{Call, Recorder, Transforms, record};
+use gpuint::{Op, Shape};
+
+use super::rows;
+use super::run::{Machine, Task};
+use crate::launch::{Grid, Grids, Memory, Operands, Outcome};
+
+/// Transforms of products, of fewer points than those of the library.
+pub(super) type Plan = Transforms;
+
+/// Limbs of the tiles of rows with carries (`kernels/long/tiles.cuh`), and of moved rows.
+const TILE_BITS: usize = 2048 * 32;
+/// Rows of two tiles and a few limbs.
+const FEW_TILES: usize = 2 * TILE_BITS + 128;
+/// Rows of more tiles than a warp looks back at.
+const MANY_TILES: usize = 34 * TILE_BITS + 128;
+/// Rows whose products wrap by the transforms of fewest points.
+const WRAPPED: usize = 1 << 21;
+
+/// Plans with few points for each kernel of a pass. Second passes of large primes take 2^24 points
+/// and have none.
+const PLANS: [Plan; 9] = [
+    small(&[7, 7]),
+    small(&[8, 8]),
+    small(&[9, 7]),
+    small(&[7, 9]),
+    small(&[10, 7]),
+    small(&[7, 10]),
+    large(&[8, 8]),
+    large(&[9, 8]),
+    small(&[7, 7, 7]),
+];
+
+const fn small(levels: &'static [u32]) -> Plan {
+    Plan { is_large: false, levels }
+}
+
+const fn large(levels: &'static [u32]) -> Plan {
+    Plan { is_large: true, levels }
+}
+
+/// Returns the operations that launch a kernel; none for an unknown kernel.
+pub(super) fn tasks(kernel: &str) -> Vec<Task> {
+    let name = kernel.strip_prefix("gpuint_long_").unwrap_or_default();
+    let few = |ops: &[Op]| ops.iter().map(|&op| (op, FEW_TILES, None)).collect();
+    let operations: Vec<(Op, usize, Option<Plan>)> = match name {
+        "sums" => few(&[Op::Add, Op::Sub]),
+        "carries" => {
+            let many = [Op::Add, Op::Sub].map(|op| (op, MANY_TILES, None));
+            many.into_iter().chain([(Op::MulCyclic, WRAPPED, None)]).collect()
+        }
+        "shifts_left" => few(&[Op::Shl, Op::ShlRows]),
+        "shifts_right" => few(&[Op::Shr, Op::ShrRows]),
+        "resizes" | "too_long" => few(&[Op::Resize]),
+        "gathers" => few(&[Op::Gather]),
+        "selects" => few(&[Op::Select]),
+        "bit_functions" => few(&[Op::Bitwise]),
+        "differences" => few(&[Op::Cmp, Op::EqMask]),
+        "order_of_row" => few(&[Op::Cmp]),
+        "is_less" => few(&[Op::LtMask]),
+        "no_word" => few(&[Op::EqMask, Op::IsZeroMask]),
+        "lengths" => few(&[Op::BitLengths, Op::IsZeroMask]),
+        "ones" => few(&[Op::CountOnes]),
+        "word_of_row" => few(&[Op::BitLengths, Op::CountOnes]),
+        "bits_from_lowest" | "zeros_below" => few(&[Op::TrailingZeros]),
+        "bit_of_row" => few(&[Op::BitMask]),
+        "folds" => few(&[Op::Fold]),
+        _ => products(name),
+    };
+    let task = |(op, bits, plan)| Task::long(kernel, op, bits, plan);
+    operations.into_iter().map(task).collect()
+}
+
+/// Products by the first plan that launches a kernel of transforms.
+fn products(name: &str) -> Vec<(Op, usize, Option<Plan>)> {
+    let launches = |plan: &&Plan| {
+        let primes = if plan.is_large { "large" } else { "small" };
+        let Some((last, strided)) = plan.levels.split_last() else { return false };
+        let passes = strided.iter().zip(["first", "second"]).flat_map(|(levels, pass)| {
+            ["forward", "inverse"].map(|way| format!("{pass}_{way}_{primes}_{levels}"))
+        });
+        let others = [format!("products_{primes}_{last}"), format!("remainders_{primes}")];
+        passes.chain(others).any(|launched| launched == name)
+    };
+    let Some(&plan) = PLANS.iter().find(launches) else { return Vec::new() };
+    // The limbs of a product are the points.
+    let bits = 16 << plan.levels.iter().sum::<u32>();
+    [Op::MulWide, Op::SquareLo].map(|op| (op, bits, Some(plan))).into()
+}
+
+/// Rows of a launch: products of the widest rows take long.
+pub(super) fn rows(task: &Task) -> usize {
+    match task.op {
+        Op::MulWide | Op::SquareLo if task.shape.bits > 16 << 17 => 1,
+        Op::MulWide | Op::SquareLo | Op::MulCyclic => 2,
+        _ => 5,
+    }
+}
+
+/// Returns true if long rows have a variant: their widths are multiples of 64 bits.
+pub(super) fn has_variant(op: Op, shape: Shape, variant: usize) -> bool {
+    op != Op::Resize || rows::targets(shape)[variant].is_multiple_of(64)
+}
+
+/// Memory and launches of an operation; a machine has the bounds of its kernels.
+struct Recording<'a, M> {
+    grids: Grids,
+    machine: &'a mut M,
+}
+
+impl<M: Machine> Recorder for Recording<'_, M> {
+    fn allocate(&mut self, bytes: u64, content: &[u8]) -> u64 {
+        let (bytes, content) = (bytes as usize, content.to_vec());
+        self.grids.add(Memory { bytes, content, is_result: false })
+    }
+
+    fn clear(&mut self, address: u64) {
+        let of_address = |&block: &usize| crate::launch::address(block) == address;
+        let block = (0..self.grids.memory.len()).find(of_address).expect("a block begins there");
+        let memory = &mut self.grids.memory[block];
+        memory.content = vec![0; memory.bytes];
+    }
+
+    fn rows_per_block(&mut self, kernel: &str) -> Option<u32> {
+        self.machine.rows_per_block(kernel).map(|rows| rows as u32)
+    }
+
+    fn launch(&mut self, kernel: String, arguments: &[u8], blocks: u32) {
+        self.grids.launches.push(Grid { kernel, arguments: arguments.to_vec(), blocks });
+    }
+}
+
+/// Returns the launches of a task. Its kernel is among them in one variant at least.
+pub(super) fn grids(
+    machine: &mut impl Machine,
+    task: &Task,
+    plan: Option<Plan>,
+    given: &Operands,
+) -> Result<Grids, String> {
+    let mut grids = Grids::default();
+    let ins = given.inputs.each_ref().map(|input| grids.add(Memory::of(input)));
+    let mut outs = [0; 2];
+    for (out, (&bytes, updated)) in outs.iter_mut().zip(given.outputs.iter().zip(&given.updated)) {
+        *out = grids.add(Memory { bytes, content: updated.clone(), is_result: true });
+    }
+    let mask = if given.mask { 4 * given.rows.div_ceil(32) } else { 0 };
+    let mask = grids.add(Memory::result_of(&vec![0; mask]));
+    let status = if given.without_status { 0 } else { grids.add(Memory::result_of(&[0xff; 8])) };
+    let digit = given.params.digit;
+    let mut params = [digit as u32, (digit >> 32) as u32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    params[2..].copy_from_slice(&given.params.words(0));
+    let Task { op, shape, .. } = *task;
+    let call = Call { op, shape, rows: given.rows, ins, outs, mask, status, params };
+    let mut recording = Recording { grids, machine };
+    record(&mut recording, call, plan).map_err(|error| format!("{}: {error}", task.kernel))?;
+    Ok(recording.grids)
+}
+
+/// Runs the launches of an operation.
+pub(super) fn launch(
+    machine: &mut impl Machine,
+    grids: &Grids,
+    given: &Operands,
+    turn: usize,
+) -> Result<Outcome, String> {
+    let mut results = machine.launch_grids(grids, turn)?.into_iter();
+    let mut next = |is_wanted: bool| match is_wanted {
+        true => results.next().unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let outputs = given.outputs.map(|bytes| next(bytes > 0));
+    let mask = next(given.mask);
+    let status = next(!given.without_status);
+    let status = status.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes));
+    Ok(Outcome { outputs, mask, status })
+}
