@@ -8,6 +8,8 @@
 mod secret;
 
 use std::env;
+use std::ops::Range;
+use std::path::PathBuf;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
@@ -52,19 +54,25 @@ impl Machine for Interpreter {
     }
 }
 
+/// Orders of the warps for a kernel.
+fn turns(index: usize) -> Range<usize> {
+    let in_all_orders = env::var("GPUINT_TEST_ROWS").is_ok_and(|part| part == "1");
+    let turn = index % SCHEDULES.len();
+    if in_all_orders { 0..SCHEDULES.len() } else { turn..turn + 1 }
+}
+
+/// nvcc; `None` without it.
+fn nvcc() -> Option<PathBuf> {
+    ptx::nvcc().map_err(|reason| skip("nvcc", reason)).ok()
+}
+
 /// Compiles the kernels of a shape that `wanted` returns true for; `None` without nvcc.
 fn compiled(
     shape: Shape,
     flags: &[&str],
     wanted: impl Fn(Op, Algorithm) -> bool,
 ) -> Option<(Vec<Kernel<'static>>, Module)> {
-    let nvcc = match ptx::nvcc() {
-        Ok(nvcc) => nvcc,
-        Err(reason) => {
-            skip("nvcc", reason);
-            return None;
-        }
-    };
+    let nvcc = nvcc()?;
     let rows = ptx::catalogue().expect("the catalogue").rows();
     let kernels: Vec<_> = rows
         .filter(|row| row.is_offered(shape) && wanted(row.op, row.algorithm))
@@ -72,8 +80,29 @@ fn compiled(
         .filter(|row| row.algorithm != Algorithm::By(Product::Fp64))
         .map(|row| Kernel { row, shape, block: BLOCK })
         .collect();
-    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), flags).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), flags)
+        .unwrap_or_else(|error| panic!("{error}"));
     Some((kernels, compiled.module))
+}
+
+/// Runs the kernels with arguments of their own, of long rows and of sieves, whose names `wanted`
+/// returns true for.
+fn kernels_with_grids(wanted: impl Fn(&str) -> bool) {
+    let Some(nvcc) = nvcc() else { return };
+    let catalogue = ptx::catalogue().expect("the catalogue");
+    let kernels: Vec<_> = catalogue.long_kernels().filter(|kernel| wanted(kernel.name)).collect();
+    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), CHECKED);
+    let mut machine = Interpreter(compiled.unwrap_or_else(|error| panic!("{error}")).module);
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for (index, kernel) in kernels.iter().enumerate() {
+        let random = &mut Random::new(SEED);
+        match cases::check_grids(&mut machine, &kernel.to_string(), turns(index), true, random) {
+            Ok(checked) => rows += checked,
+            Err(errors) => wrong.extend(errors),
+        }
+    }
+    eprintln!("{} kernels, {rows} rows", kernels.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// Runs the kernels of the catalogue at one shape for which `wanted` returns true, on `count` rows
@@ -82,15 +111,12 @@ fn kernels(shape: Shape, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
     let Some((kernels, module)) = compiled(shape, CHECKED, wanted) else { return };
     let mut machine = Interpreter(module);
     let (mut rows, mut wrong) = (0, Vec::new());
-    let in_all_orders = env::var("GPUINT_TEST_ROWS").is_ok_and(|part| part == "1");
     for (index, kernel) in kernels.iter().enumerate() {
         let mut task = Task::parse(&kernel.name()).expect("the name of a kernel");
         task.shape = shape;
         let count = |variants| (count * FULL_LAUNCHES).div_ceil(variants).min(count);
         let random = &mut Random::new(SEED);
-        let turn = index % SCHEDULES.len();
-        let turns = if in_all_orders { 0..SCHEDULES.len() } else { turn..turn + 1 };
-        match cases::check(&mut machine, &task, count, turns, true, random) {
+        match cases::check(&mut machine, &task, count, turns(index), true, random) {
             Ok(checked) => rows += checked,
             Err(errors) => wrong.extend(errors),
         }
@@ -197,6 +223,30 @@ fn tensor() {
 fn tensor_prepared() {
     kernels(plain(8192), 9, |op, by| {
         prepares(op, by) || (is_by_tensor_cores(by) && has_prepared(op))
+    });
+}
+
+#[test]
+fn long_rows() {
+    let is_of_transforms = |name: &str| {
+        ["first_", "second_", "products_", "remainders_"].iter().any(|part| name.starts_with(part))
+    };
+    kernels_with_grids(|name| !is_of_transforms(name) && !name.starts_with("sieve_"));
+}
+
+#[test]
+fn sieves() {
+    kernels_with_grids(|name| name.starts_with("sieve_"));
+}
+
+/// Transforms of 2^14 points by small primes, and of 2^16 points by large ones. The passes of the
+/// other levels differ in the unrolled loops only.
+#[test]
+fn long_products() {
+    kernels_with_grids(|name| {
+        let ends = ["_small_7", "_large_8", "remainders_small", "remainders_large"];
+        name == "carries"
+            || ends.iter().any(|end| name.ends_with(end)) && !name.starts_with("second_")
     });
 }
 

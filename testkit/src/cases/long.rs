@@ -19,9 +19,9 @@ const MANY_TILES: usize = 34 * TILE_BITS + 128;
 /// Rows whose products wrap by the transforms of fewest points.
 const WRAPPED: usize = 1 << 21;
 
-/// Plans with few points for each kernel of a pass. Second passes of large primes take 2^24 points
-/// and have none.
-const PLANS: [Plan; 9] = [
+/// Plans with few points for each kernel of a pass. Second passes take 2^21 points and more, and
+/// have none: the suite runs them (`tests/suite/long_kernels.rs`).
+const PLANS: [Plan; 8] = [
     small(&[7, 7]),
     small(&[8, 8]),
     small(&[9, 7]),
@@ -30,7 +30,6 @@ const PLANS: [Plan; 9] = [
     small(&[7, 10]),
     large(&[8, 8]),
     large(&[9, 8]),
-    small(&[7, 7, 7]),
 ];
 
 const fn small(levels: &'static [u32]) -> Plan {
@@ -41,8 +40,9 @@ const fn large(levels: &'static [u32]) -> Plan {
     Plan { is_large: true, levels }
 }
 
-/// Returns the operations that launch a kernel; none for an unknown kernel.
-pub(super) fn tasks(kernel: &str) -> Vec<Task> {
+/// Returns the operations that launch a kernel; none for an unknown kernel. A slow machine has fewer
+/// products.
+pub(super) fn tasks(kernel: &str, is_slow: bool) -> Vec<Task> {
     let name = kernel.strip_prefix("gpuint_long_").unwrap_or_default();
     let few = |ops: &[Op]| ops.iter().map(|&op| (op, FEW_TILES, None)).collect();
     let operations: Vec<(Op, usize, Option<Plan>)> = match name {
@@ -67,19 +67,19 @@ pub(super) fn tasks(kernel: &str) -> Vec<Task> {
         "bits_from_lowest" | "zeros_below" => few(&[Op::TrailingZeros]),
         "bit_of_row" => few(&[Op::BitMask]),
         "folds" => few(&[Op::Fold]),
-        _ => products(name),
+        _ => products(name, is_slow),
     };
     let task = |(op, bits, plan)| Task::long(kernel, op, bits, plan);
     operations.into_iter().map(task).collect()
 }
 
 /// Products by the first plan that launches a kernel of transforms.
-fn products(name: &str) -> Vec<(Op, usize, Option<Plan>)> {
+fn products(name: &str, is_slow: bool) -> Vec<(Op, usize, Option<Plan>)> {
     let launches = |plan: &&Plan| {
         let primes = if plan.is_large { "large" } else { "small" };
         let Some((last, strided)) = plan.levels.split_last() else { return false };
-        let passes = strided.iter().zip(["first", "second"]).flat_map(|(levels, pass)| {
-            ["forward", "inverse"].map(|way| format!("{pass}_{way}_{primes}_{levels}"))
+        let passes = strided.iter().flat_map(|levels| {
+            ["forward", "inverse"].map(|way| format!("first_{way}_{primes}_{levels}"))
         });
         let others = [format!("products_{primes}_{last}"), format!("remainders_{primes}")];
         passes.chain(others).any(|launched| launched == name)
@@ -87,14 +87,16 @@ fn products(name: &str) -> Vec<(Op, usize, Option<Plan>)> {
     let Some(&plan) = PLANS.iter().find(launches) else { return Vec::new() };
     // The limbs of a product are the points.
     let bits = 16 << plan.levels.iter().sum::<u32>();
-    [Op::MulWide, Op::SquareLo].map(|op| (op, bits, Some(plan))).into()
+    let ops: &[Op] = if is_slow { &[Op::MulLo] } else { &[Op::MulWide, Op::SquareLo] };
+    ops.iter().map(|&op| (op, bits, Some(plan))).collect()
 }
 
-/// Rows of a launch: products of the widest rows take long.
-pub(super) fn rows(task: &Task) -> usize {
+/// Rows of a launch.
+pub(super) fn rows(task: &Task, is_slow: bool) -> usize {
     match task.op {
-        Op::MulWide | Op::SquareLo if task.shape.bits > 16 << 17 => 1,
+        Op::MulLo | Op::MulCyclic if is_slow => 1,
         Op::MulWide | Op::SquareLo | Op::MulCyclic => 2,
+        _ if task.shape.bits == MANY_TILES => 2,
         _ => 5,
     }
 }

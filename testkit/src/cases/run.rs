@@ -170,13 +170,13 @@ pub fn check_grids(
     if let Some(checked) = sieves::check(machine, kernel, turns.clone(), random) {
         return checked;
     }
-    let tasks = long::tasks(kernel);
+    let tasks = long::tasks(kernel, is_slow);
     if tasks.is_empty() {
         return Err(vec![format!("{kernel} has no cases")]);
     }
     let mut rows = 0;
     for task in tasks {
-        let count = long::rows(&task);
+        let count = long::rows(&task, is_slow);
         rows += check(machine, &task, |_| count, turns.clone(), is_slow, random)?;
     }
     Ok(rows)

@@ -61,14 +61,16 @@ impl Case {
         if let Some(last) = results.last_mut() {
             // The bits of the last word beyond are not determined.
             let value = BigUint::from_bytes_le(last);
-            let bytes = bytes_of([crate::operands::low(value, self.last_bits)].iter(), 8 * last.len());
+            let bytes =
+                bytes_of([crate::operands::low(value, self.last_bits)].iter(), 8 * last.len());
             *last = bytes;
         }
         let all = self.expected.iter().zip(results).enumerate();
         all.filter_map(|(index, (expected, got))| {
             let byte = expected.iter().zip(&got).position(|(a, b)| a != b);
             let is_short = expected.len() != got.len();
-            (is_short || byte.is_some()).then(|| format!("result {index} is wrong at byte {byte:?}"))
+            (is_short || byte.is_some())
+                .then(|| format!("result {index} is wrong at byte {byte:?}"))
         })
     }
 }
@@ -251,8 +253,8 @@ fn lists(
         .map(|&p| u32::try_from(factor(&power, &p.into())).expect("factors are residues"))
         .collect();
     let rows = grids.add(Memory::of(&bytes_of(rows.iter(), 32 * limbs)));
-    let [a, b, c, d] =
-        [&moduli, &ends, &primes.to_vec(), &factors].map(|list| grids.add(Memory::of(&words_of(list))));
+    let [a, b, c, d] = [&moduli, &ends, &primes.to_vec(), &factors]
+        .map(|list| grids.add(Memory::of(&words_of(list))));
     ([rows, a, b, c, d], moduli.len())
 }
 
@@ -296,7 +298,8 @@ fn divisions<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -
 fn windows<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> Case {
     let (limbs, count) = ([1, 2, 5, 8][variant], 19);
     let primes: Vec<u32> = odd_primes(1500).into_iter().chain([32_771, 65_521]).collect();
-    let rows: Vec<BigUint> = (0..count).map(|_| random.bits(32 * limbs) | BigUint::from(1u32 << 17)).collect();
+    let rows: Vec<BigUint> =
+        (0..count).map(|_| random.bits(32 * limbs) | BigUint::from(1u32 << 17)).collect();
     let starts: Vec<u64> = (0..count).map(|_| random.word() >> random.between(1, 63)).collect();
     let number = |bit: usize| {
         let (row, place) = (bit / WINDOW_BITS, bit % WINDOW_BITS);
@@ -305,8 +308,7 @@ fn windows<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> 
     let is_struck = |n: BigUint| primes.iter().any(|&p| &n % p == BigUint::ZERO);
     let expected = bits_of((0..count * WINDOW_BITS).map(number).map(is_struck));
     let mut grids = Grids::default();
-    let (lists, moduli) =
-        lists(&mut grids, &rows, limbs, &primes, |power, p| power % p);
+    let (lists, moduli) = lists(&mut grids, &rows, limbs, &primes, |power, p| power % p);
     let start = grids.add(Memory::of(bytemuck::cast_slice(&starts)));
     let (bytes, last_bits) = (expected.len(), count * WINDOW_BITS);
     let words = grids.add(Memory { bytes, content: vec![], is_result: true });
