@@ -86,12 +86,15 @@ fn compiled(
 }
 
 /// Runs the kernels with arguments of their own, of long rows and of sieves, whose names `wanted`
-/// returns true for.
-fn kernels_with_grids(wanted: impl Fn(&str) -> bool) {
+/// returns true for. `beside` are the names of others that the library launches with them.
+fn kernels_with_grids(wanted: impl Fn(&str) -> bool, beside: &[&str]) {
     let Some(nvcc) = nvcc() else { return };
     let catalogue = ptx::catalogue().expect("the catalogue");
-    let kernels: Vec<_> = catalogue.long_kernels().filter(|kernel| wanted(kernel.name)).collect();
-    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), CHECKED);
+    let all = catalogue.long_kernels();
+    let compiled: Vec<_> =
+        all.filter(|kernel| wanted(kernel.name) || beside.contains(&kernel.name)).collect();
+    let kernels: Vec<_> = compiled.iter().filter(|kernel| wanted(kernel.name)).collect();
+    let compiled = ptx::compile(&nvcc, compiled.iter().copied(), CHECKED);
     let mut machine = Interpreter(compiled.unwrap_or_else(|error| panic!("{error}")).module);
     let (mut rows, mut wrong) = (0, Vec::new());
     for (index, kernel) in kernels.iter().enumerate() {
@@ -226,28 +229,30 @@ fn tensor_prepared() {
     });
 }
 
+/// Sums, moves and reductions of long rows.
 #[test]
 fn long_rows() {
-    let is_of_transforms = |name: &str| {
-        ["first_", "second_", "products_", "remainders_"].iter().any(|part| name.starts_with(part))
+    let is_of_products = |name: &str| {
+        let parts = ["first_", "second_", "products_", "remainders_", "carries"];
+        parts.iter().any(|part| name.starts_with(part))
     };
-    kernels_with_grids(|name| !is_of_transforms(name) && !name.starts_with("sieve_"));
+    kernels_with_grids(|name| !is_of_products(name) && !name.starts_with("sieve_"), &["carries"]);
 }
 
 #[test]
 fn sieves() {
-    kernels_with_grids(|name| name.starts_with("sieve_"));
+    kernels_with_grids(|name| name.starts_with("sieve_"), &[]);
 }
 
-/// Transforms of 2^14 points by small primes, and of 2^16 points by large ones. The passes of the
-/// other levels differ in the unrolled loops only.
+/// Transforms of 2^14 and 2^16 points. The passes of the other levels differ in unrolled loops only.
 #[test]
 fn long_products() {
-    kernels_with_grids(|name| {
-        let ends = ["_small_7", "_large_8", "remainders_small", "remainders_large"];
-        name == "carries"
-            || ends.iter().any(|end| name.ends_with(end)) && !name.starts_with("second_")
-    });
+    let is_wanted = |name: &str| {
+        let ends = ["_small_7", "_small_8", "_large_8", "remainders_small", "remainders_large"];
+        let is_of_plan = ends.iter().any(|end| name.ends_with(end)) && !name.starts_with("second_");
+        name == "carries" || is_of_plan
+    };
+    kernels_with_grids(is_wanted, &["sums"]);
 }
 
 fn is_by_tensor_cores(by: Algorithm) -> bool {
