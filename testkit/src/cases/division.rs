@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use gpuint::num_bigint::BigUint;
 use gpuint::{Op, Shape};
 
-use super::{Draws, Expected, Row};
+use super::draws::Draws;
+use super::row::{Expected, Row};
 use crate::launch::Operands;
 use crate::operands::{self, DIVISIONS, EXACT, INVERSES, low, power};
 use crate::oracle;

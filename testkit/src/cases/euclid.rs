@@ -3,7 +3,7 @@
 use gpuint::Op;
 use gpuint::num_bigint::BigUint;
 
-use super::Draws;
+use super::draws::Draws;
 use crate::launch::Operands;
 use crate::operands::{EUCLID, FRACTIONS, Row, SUMS, low};
 use crate::oracle;

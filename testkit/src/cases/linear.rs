@@ -3,7 +3,7 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{Op, Shape};
 
-use super::Draws;
+use super::draws::Draws;
 use crate::launch::Operands;
 use crate::operands::{SUMS, ones};
 

@@ -3,8 +3,8 @@
 use gpuint::recorded::{Call, Recorder, Transforms, record};
 use gpuint::{Op, Shape};
 
+use super::machine::Machine;
 use super::rows;
-use super::run::{Machine, Task};
 use crate::launch::{Grid, Grids, Memory, Operands, Outcome};
 
 /// Transforms of products, of fewer points than those of the library.
@@ -40,12 +40,12 @@ const fn large(levels: &'static [u32]) -> Plan {
     Plan { is_large: true, levels }
 }
 
-/// Returns the operations that launch a kernel; none for an unknown kernel. A slow machine has fewer
-/// products.
-pub(super) fn tasks(kernel: &str, is_slow: bool) -> Vec<Task> {
+/// Returns the operations that launch a kernel, with their widths and the plans of products; none
+/// for an unknown kernel. A slow machine has fewer products.
+pub(super) fn tasks(kernel: &str, is_slow: bool) -> Vec<(Op, usize, Option<Plan>)> {
     let name = kernel.strip_prefix("gpuint_long_").unwrap_or_default();
     let few = |ops: &[Op]| ops.iter().map(|&op| (op, FEW_TILES, None)).collect();
-    let operations: Vec<(Op, usize, Option<Plan>)> = match name {
+    match name {
         "sums" => few(&[Op::Add, Op::Sub]),
         "carries" => {
             let many = [Op::Add, Op::Sub].map(|op| (op, MANY_TILES, None));
@@ -68,9 +68,7 @@ pub(super) fn tasks(kernel: &str, is_slow: bool) -> Vec<Task> {
         "bit_of_row" => few(&[Op::BitMask]),
         "folds" => few(&[Op::Fold]),
         _ => products(name, is_slow),
-    };
-    let task = |(op, bits, plan)| Task::long(kernel, op, bits, plan);
-    operations.into_iter().map(task).collect()
+    }
 }
 
 /// Products by the first plan that launches a kernel of transforms.
@@ -92,11 +90,11 @@ fn products(name: &str, is_slow: bool) -> Vec<(Op, usize, Option<Plan>)> {
 }
 
 /// Rows of a launch.
-pub(super) fn rows(task: &Task, is_slow: bool) -> usize {
-    match task.op {
+pub(super) fn rows(op: Op, bits: usize, is_slow: bool) -> usize {
+    match op {
         Op::MulLo | Op::MulCyclic if is_slow => 1,
         Op::MulWide | Op::SquareLo | Op::MulCyclic => 2,
-        _ if task.shape.bits == MANY_TILES => 2,
+        _ if bits == MANY_TILES => 2,
         _ => 5,
     }
 }
@@ -134,10 +132,11 @@ impl<M: Machine> Recorder for Recording<'_, M> {
     }
 }
 
-/// Returns the launches of a task. Its kernel is among them in one variant at least.
+/// Returns the launches of an operation.
 pub(super) fn grids(
     machine: &mut impl Machine,
-    task: &Task,
+    op: Op,
+    shape: Shape,
     plan: Option<Plan>,
     given: &Operands,
 ) -> Result<Grids, String> {
@@ -153,10 +152,9 @@ pub(super) fn grids(
     let digit = given.params.digit;
     let mut params = [digit as u32, (digit >> 32) as u32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     params[2..].copy_from_slice(&given.params.words(0));
-    let Task { op, shape, .. } = *task;
     let call = Call { op, shape, rows: given.rows, ins, outs, mask, status, params };
     let mut recording = Recording { grids, machine };
-    record(&mut recording, call, plan).map_err(|error| format!("{}: {error}", task.kernel))?;
+    record(&mut recording, call, plan).map_err(|error| error.to_string())?;
     Ok(recording.grids)
 }
 

@@ -4,7 +4,8 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Op, Shape, SpecialModulus};
 
 use super::division::{divided_by, divisible};
-use super::{Draws, Expected, Row, value_of};
+use super::draws::Draws;
+use super::row::{Expected, Row, value_of};
 use crate::launch::Operands;
 use crate::operands::{low, ones, power};
 use crate::oracle;

@@ -3,7 +3,8 @@
 use gpuint::Op;
 use gpuint::num_bigint::BigUint;
 
-use super::{Draws, Expected, Row};
+use super::draws::Draws;
+use super::row::{Expected, Row};
 use crate::launch::Operands;
 use crate::operands::{PRODUCTS, low, ones};
 

@@ -4,7 +4,8 @@
 use gpuint::Op;
 use gpuint::num_bigint::BigUint;
 
-use super::{Draws, Expected, Row};
+use super::draws::Draws;
+use super::row::{Expected, Row};
 use crate::launch::{Operands, bytes_of};
 use crate::operands::{ROOTS, SUMS, low, power};
 

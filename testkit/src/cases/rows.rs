@@ -3,7 +3,8 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{Op, Shape};
 
-use super::{Draws, Row, value_of};
+use super::draws::Draws;
+use super::row::{Row, value_of};
 use crate::launch::Operands;
 use crate::operands::SUMS;
 

@@ -5,32 +5,14 @@ use gpuint::{DigitKind, Op, Shape};
 
 use gpuint_catalogue::{Operand, PREPARED};
 
+use super::draws::Draws;
 use super::long::{self, Plan};
-use super::{Draws, Expected, expected, operands, sieves, value_of, variants};
-use crate::launch::{Grids, Operands, Outcome};
+use super::machine::Machine;
+use super::row::{Expected, value_of};
+use super::sieves;
+use super::table::{expected, operands, variants};
+use crate::launch::{Operands, Outcome};
 use crate::random::Random;
-
-/// Launches kernels on separate memory.
-pub trait Machine {
-    /// Rows that a block of a kernel processes at a time; `None` for an unknown kernel.
-    fn rows_per_block(&mut self, kernel: &str) -> Option<usize>;
-
-    /// Runs a kernel on the schedule `turn`.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the kernel, in words.
-    fn launch(&mut self, kernel: &str, operands: &Operands, turn: usize)
-    -> Result<Outcome, String>;
-
-    /// Runs kernels with arguments of their own on the schedule `turn`. Returns the bytes of the
-    /// memory that is a result, in order.
-    ///
-    /// # Errors
-    ///
-    /// A fault of a kernel, in words.
-    fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String>;
-}
 
 /// A kernel, by its name `gpuint_{operation}[_{algorithm}]_b{bits}[_q{q}_u{digit}]`.
 #[derive(Debug, Clone)]
@@ -74,7 +56,7 @@ impl Task {
     }
 
     /// Returns the operation by kernels of long rows, `kernel` among them.
-    pub(super) fn long(kernel: &str, op: Op, bits: usize, plan: Option<Plan>) -> Self {
+    fn long(kernel: &str, op: Op, bits: usize, plan: Option<Plan>) -> Self {
         let shape = Shape { bits, q: 4, digit: DigitKind::U64 };
         Self { kernel: kernel.to_owned(), op, shape, by: By::Grids(plan) }
     }
@@ -89,7 +71,8 @@ impl Task {
         match self.by {
             By::Algorithm(_) => machine.launch(&self.kernel, operands, turn),
             By::Grids(plan) => {
-                let grids = long::grids(machine, self, plan, operands)?;
+                let grids = long::grids(machine, self.op, self.shape, plan, operands)
+                    .map_err(|error| format!("{}: {error}", self.kernel))?;
                 long::launch(machine, &grids, operands, turn)
             }
         }
@@ -175,8 +158,9 @@ pub fn check_grids(
         return Err(vec![format!("{kernel} has no cases")]);
     }
     let mut rows = 0;
-    for task in tasks {
-        let count = long::rows(&task, is_slow);
+    for (op, bits, plan) in tasks {
+        let task = Task::long(kernel, op, bits, plan);
+        let count = long::rows(op, bits, is_slow);
         rows += check(machine, &task, |_| count, turns.clone(), is_slow, random)?;
     }
     Ok(rows)

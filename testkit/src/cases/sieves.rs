@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gpuint::num_bigint::BigUint;
 
-use super::run::Machine;
+use super::machine::Machine;
 use crate::launch::{Grid, Grids, Memory, bytes_of};
 use crate::oracle;
 use crate::random::Random;

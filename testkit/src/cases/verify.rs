@@ -7,7 +7,8 @@ use gpuint::num_bigint::BigUint;
 use gpuint_catalogue::Equation::{self, *};
 
 use super::division::{divided_by, divisible};
-use super::{Draws, Expected, Row};
+use super::draws::Draws;
+use super::row::{Expected, Row};
 use crate::launch::Operands;
 use crate::operands::{DIVISIONS, PRODUCTS, ROOTS, SUMS, low, ones, power};
 use crate::oracle;

@@ -3,7 +3,9 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::{Family, Sizes, low, minus, ones, power};
+use super::arithmetic::{low, minus, ones, power};
+use super::draw::Sizes;
+use super::family::Family;
 
 /// Dividends and divisors for exact division. Most divisors divide, many are even, some are 0.
 pub const EXACT: &[Family] = &[

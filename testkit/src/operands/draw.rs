@@ -1,11 +1,35 @@
 //! Values of the kinds that find defects, with lengths and positions that are swept.
 
+use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::{Sizes, low, minus, ones, power};
+use super::arithmetic::{low, minus, ones, power};
 use crate::oracle;
 use crate::random::Random;
+
+/// Widths of the operands.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Bits of an integer.
+    pub bits: usize,
+    /// Bits of a digit, or of another base of a row.
+    pub word: usize,
+    /// Digits of a thread.
+    pub q: usize,
+}
+
+impl From<Shape> for Sizes {
+    fn from(shape: Shape) -> Self {
+        Self { bits: shape.bits, word: shape.digit.bits(), q: shape.q }
+    }
+}
+
+impl Sizes {
+    pub fn digits(self) -> usize {
+        self.bits / self.word
+    }
+}
 
 /// Draws the operands of one row.
 #[derive(Debug)]

@@ -10,81 +10,25 @@
 //! that the row can be drawn again. `num-bigint` adds, subtracts, multiplies, shifts and compares
 //! here, but never divides.
 
-use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
-use num_traits::{One, Zero};
 
 use crate::random::Random;
 
+mod arithmetic;
 mod divisions;
 mod draw;
+mod family;
 mod numbers;
 mod products;
 mod sums;
 
+pub use arithmetic::{low, ones, power};
 pub use divisions::{DIVISIONS, EXACT, INVERSES};
-pub use draw::Draw;
+pub use draw::{Draw, Sizes};
+pub use family::{FULL_WIDTH, Family};
 pub use numbers::{EUCLID, FRACTIONS, POWERS, ROOTS};
 pub use products::PRODUCTS;
 pub use sums::SUMS;
-
-/// `2^exponent`.
-pub fn power(exponent: usize) -> BigUint {
-    BigUint::one() << exponent
-}
-
-/// `2^bits - 1`.
-pub fn ones(bits: usize) -> BigUint {
-    power(bits) - 1u32
-}
-
-/// Lowest bits of a number.
-pub fn low(value: BigUint, bits: usize) -> BigUint {
-    if value.bits() <= bits as u64 { value } else { value & ones(bits) }
-}
-
-/// `a - b`, or 0 if that is negative.
-fn minus(a: &BigUint, b: &BigUint) -> BigUint {
-    if a > b { a - b } else { BigUint::zero() }
-}
-
-/// Widths of the operands.
-#[derive(Debug, Clone, Copy)]
-pub struct Sizes {
-    /// Bits of an integer.
-    pub bits: usize,
-    /// Bits of a digit, or of another base of a row.
-    pub word: usize,
-    /// Digits of a thread.
-    pub q: usize,
-}
-
-impl From<Shape> for Sizes {
-    fn from(shape: Shape) -> Self {
-        Self { bits: shape.bits, word: shape.digit.bits(), q: shape.q }
-    }
-}
-
-impl Sizes {
-    pub fn digits(self) -> usize {
-        self.bits / self.word
-    }
-}
-
-/// Two operands below `2^BITS`, with the family's name.
-pub type Family = (&'static str, fn(&mut Draw) -> [BigUint; 2]);
-
-/// Two values of all kinds and lengths.
-const DRAWN: Family = ("a and b drawn", |draw| {
-    let (a, b) = draw.lengths();
-    [draw.value(a), draw.value(b)]
-});
-
-/// Two values of all kinds and full width.
-pub const FULL_WIDTH: Family = ("full width", |draw| {
-    let bits = draw.sizes.bits;
-    [draw.value(bits), draw.value(bits)]
-});
 
 /// One row of a list.
 #[derive(Debug, Clone)]

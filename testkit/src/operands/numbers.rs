@@ -3,7 +3,9 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
-use super::{DRAWN, Draw, FULL_WIDTH, Family, low, minus, ones, power};
+use super::arithmetic::{low, minus, ones, power};
+use super::draw::Draw;
+use super::family::{DRAWN, FULL_WIDTH, Family};
 
 /// Families of square roots: `a` is the radicand, `b` any other value.
 pub const ROOTS: &[Family] = &[

@@ -3,7 +3,9 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::Zero;
 
-use super::{DRAWN, Draw, FULL_WIDTH, Family, ones, power};
+use super::arithmetic::{ones, power};
+use super::draw::Draw;
+use super::family::{DRAWN, FULL_WIDTH, Family};
 
 /// Factors.
 pub const PRODUCTS: &[Family] = &[

@@ -3,7 +3,8 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::{DRAWN, FULL_WIDTH, Family, low, minus, ones, power};
+use super::arithmetic::{low, minus, ones, power};
+use super::family::{DRAWN, FULL_WIDTH, Family};
 
 /// Terms of sums and differences, and operands of comparisons.
 pub const SUMS: &[Family] = &[

@@ -1,0 +1,25 @@
+//! Machines that run kernels.
+
+use crate::launch::{Grids, Operands, Outcome};
+
+/// Launches kernels on separate memory.
+pub trait Machine {
+    /// Rows that a block of a kernel processes at a time; `None` for an unknown kernel.
+    fn rows_per_block(&mut self, kernel: &str) -> Option<usize>;
+
+    /// Runs a kernel on the schedule `turn`.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the kernel, in words.
+    fn launch(&mut self, kernel: &str, operands: &Operands, turn: usize)
+    -> Result<Outcome, String>;
+
+    /// Runs kernels with arguments of their own on the schedule `turn`. Returns the bytes of the
+    /// memory that is a result, in order.
+    ///
+    /// # Errors
+    ///
+    /// A fault of a kernel, in words.
+    fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String>;
+}
