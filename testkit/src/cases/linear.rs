@@ -1,7 +1,7 @@
 //! Sums, shifts, comparisons and functions of bits.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Op, Shape};
+use gpuint::{MAX_BITS, Op, Shape};
 
 use super::draws::Draws;
 use crate::launch::Operands;
@@ -37,7 +37,12 @@ pub(super) fn places(shape: Shape) -> [u32; 3] {
 
 pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     let (op, shape, count, variant) = (draws.op, draws.shape, draws.count, draws.variant);
-    let rows = draws.rows(SUMS);
+    let mut rows = draws.rows(SUMS);
+    // A carry or a borrow through all tiles of a long row.
+    if matches!(op, Op::Add | Op::Sub) && shape.bits > MAX_BITS {
+        rows[0].a = if op == Op::Add { ones(shape.bits) } else { BigUint::ZERO };
+        rows[0].b = 1u32.into();
+    }
     match op {
         Op::Add | Op::Sub => {
             let sums = Operands { mask: variant != 1, ..draws.binary(&rows, 1) };

@@ -95,6 +95,8 @@ pub(super) fn rows(op: Op, bits: usize, is_slow: bool) -> usize {
         Op::MulLo | Op::MulCyclic if is_slow => 1,
         Op::MulWide | Op::SquareLo | Op::MulCyclic => 2,
         _ if bits == MANY_TILES => 2,
+        // Few quotients are one too large.
+        Op::Fold => 24,
         _ => 5,
     }
 }

@@ -6,7 +6,7 @@ use gpuint::{Op, Shape};
 use super::draws::Draws;
 use super::row::{Row, value_of};
 use crate::launch::Operands;
-use crate::operands::SUMS;
+use crate::operands::{SUMS, low};
 
 /// Index that leaves a row unchanged.
 const UNCHANGED: u64 = u64::MAX;
@@ -40,7 +40,7 @@ pub(super) fn targets(shape: Shape) -> [usize; 4] {
 
 pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     let (op, shape, count, variant) = (draws.op, draws.shape, draws.count, draws.variant);
-    let rows = draws.rows(SUMS);
+    let mut rows = draws.rows(SUMS);
     match op {
         Op::ShlRows | Op::ShrRows => {
             let bits = shape.bits;
@@ -81,6 +81,11 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         }
         _ => {
             let target = targets(shape)[variant];
+            // The longest numbers that fit.
+            for row in rows.iter_mut().step_by(2).filter(|_| target <= shape.bits) {
+                row.a = low(std::mem::take(&mut row.a), target);
+                row.a.set_bit(target as u64 - 1, true);
+            }
             let mut resize = draws.unary(&rows, 1);
             resize.params.target_bits = target as u32;
             resize.outputs[0] = count * target / 8;

@@ -127,14 +127,21 @@ impl Family {
     }
 
     /// Small numbers of both signs, long ones, or numbers with common factors.
-    fn draw(random: &mut Random) -> Self {
-        let kind = random.below(4);
+    fn draw(random: &mut Random, kind: usize) -> Self {
+        let is_falling = random.one_in(2);
         let mut number = |bits: u32| {
             let value = i128::from(random.word() >> (64 - bits));
             if random.one_in(2) { value } else { -value }
         };
         match kind {
-            0 => Self { first: number(8), step: number(5) },
+            0 => {
+                // Primes of the sieve are among the numbers.
+                let (first, step) = (number(8), 2 * number(4).abs() + 1);
+                match is_falling {
+                    false => Self { first, step },
+                    true => Self { first: first + 500 * step, step: -step },
+                }
+            }
             1 => Self { first: number(60) * number(50), step: number(60) },
             2 => Self { first: 15 * 7 * number(50), step: 35 * 11 * number(20) },
             _ => Self { first: number(40), step: 2 * number(33) + 1 },
@@ -176,8 +183,10 @@ impl Family {
 /// Strikes of one family to three, in two segments and in a part of one.
 fn strikes<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> Case {
     let segment = machine.rows_per_block("gpuint_long_sieve_segments").unwrap_or(1 << 18);
-    let bits = if variant == 0 { segment + 77 } else { 1 + random.below(2000) };
-    let families: Vec<Family> = (0..1 + random.below(3)).map(|_| Family::draw(random)).collect();
+    let bits = if variant == 0 { segment + 77 } else { 700 + random.below(2000) };
+    let families: Vec<Family> = (0..1 + random.below(3))
+        .map(|family| Family::draw(random, (variant + family) % 4))
+        .collect();
     let large = [65_537, 262_139, 262_147, 1_000_003, 2_147_483_647, 4_294_967_291];
     let primes: Vec<u32> = odd_primes(5000).into_iter().chain(large).collect();
     let (mut struck, mut roots, mut common) = (vec![false; bits], Vec::new(), Vec::new());
