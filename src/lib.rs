@@ -175,11 +175,11 @@ mod verify;
 pub use auto::{Gpu, Tuning, TuningFit};
 pub use backend::BackendKind;
 #[cfg(feature = "simt")]
-#[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
-pub use backend::simt::SimtOptions;
-#[cfg(feature = "simt")]
 #[doc(hidden)]
 pub use backend::long::recorded;
+#[cfg(feature = "simt")]
+#[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
+pub use backend::simt::SimtOptions;
 #[cfg(feature = "simt")]
 #[doc(hidden)]
 pub use backend::simt::{Upset, plan_upset, rare_paths};

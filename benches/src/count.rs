@@ -174,7 +174,7 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     // Blocks of divisions by lanes take all rows of their multiprocessor in order of length.
     let max_grid = if by_lanes(kernel, bits) { 1 } else { u32::MAX };
     let how = How { max_grid, seed: 0, checks: Checks::NONE, traced: false };
-    let Run { outcome: Outcome { status, outputs, .. }, counts } =
+    let Run { outcome: Outcome { status, outputs, .. }, counts, .. } =
         ptx::run(&unit.compiled.module, &kernel.name, &given, how)?;
     if status != u64::MAX {
         return Err(format!("{}: row {status} failed", kernel.name));

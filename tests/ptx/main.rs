@@ -49,7 +49,7 @@ impl Machine for Interpreter {
 
     fn launch_grids(&mut self, grids: &Grids, turn: usize) -> Result<Vec<Vec<u8>>, String> {
         let seed = SCHEDULES[turn];
-        let how = How { max_grid: u32::MAX, seed, checks: Checks::default() };
+        let how = How { max_grid: u32::MAX, seed, checks: Checks::default(), traced: false };
         ptx::run_grids(&self.0, grids, how)
     }
 }

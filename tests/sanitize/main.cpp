@@ -166,9 +166,9 @@ void launch_grids() {
     for (u64& word : arguments) word = relocated(word, memory);
     // The rest of the request is read after a fault, too.
     is_whole_so_far = is_whole_so_far && is_whole([&](char* message, size_t length) {
-      return gpuint_simt_launch_grid(kernel.c_str(), arguments.data(), grid, &options, nullptr,
-                                     message, length);
-    });
+                        return gpuint_simt_launch_grid(kernel.c_str(), arguments.data(), grid,
+                                                       &options, nullptr, message, length);
+                      });
   }
   if (!is_whole_so_far) return;
   write(u64{0});
@@ -198,10 +198,18 @@ std::string rare_paths() {
 int main() {
   for (Request request; std::fread(&request, sizeof request, 1, stdin) == 1; std::fflush(stdout)) {
     switch (request) {
-      case Request::RarePaths: write(rare_paths()); break;
-      case Request::Bounds: write_bounds(); break;
-      case Request::Launch: launch(); break;
-      case Request::Grids: launch_grids(); break;
+      case Request::RarePaths:
+        write(rare_paths());
+        break;
+      case Request::Bounds:
+        write_bounds();
+        break;
+      case Request::Launch:
+        launch();
+        break;
+      case Request::Grids:
+        launch_grids();
+        break;
     }
   }
 }
