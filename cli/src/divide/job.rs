@@ -218,7 +218,7 @@ struct Work {
     /// Results of the lines, until they are formatted.
     outcomes: Vec<Outcome>,
     /// Rows without a result.
-    rejected: Vec<(u64, RowError)>,
+    rejected: Vec<Rejected>,
 }
 
 impl Default for Work {
@@ -336,7 +336,7 @@ impl<'a> Job<'a> {
         &self,
         reader: &mut Reader<R>,
         lines: Option<&mut dyn Lines>,
-        reject: &mut dyn FnMut(&[(u64, RowError)]),
+        reject: &mut dyn FnMut(&[Rejected]),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
         let widths: Vec<Shape> = widths().collect();
@@ -458,10 +458,13 @@ fn read<R: BufRead>(reader: &mut Reader<R>, work: &mut Work, times: &mut Times) 
     work.more = timed(&mut times.read, || reader.read(&mut work.chunk));
 }
 
+/// Line of a row without a result, and the reason.
+pub type Rejected = (u64, RowError);
+
 /// Destination of the results.
 struct Writer<'l, 'r> {
     lines: Option<&'l mut dyn Lines>,
-    reject: &'r mut dyn FnMut(&[(u64, RowError)]),
+    reject: &'r mut dyn FnMut(&[Rejected]),
     stop: &'r AtomicBool,
     /// The last line whose results were written.
     line: u64,
