@@ -29,7 +29,7 @@ fn compare(compiler: Option<&str>, operations: &str, rows: &str) -> (Output, Str
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
     command.args(["bench", "--peers", "--bits", "1024", "--seconds", "1"]);
     command.args(["--operations", operations, "--rows", rows]);
-    // Beside other tests, threads that wait for work actively take the time of those that have it.
+    // Other tests run beside these, and waiting threads of OpenMP would take their time.
     command.env("OMP_WAIT_POLICY", "passive").env_remove("CC");
     command.envs(compiler.map(|compiler| ("CC", compiler)));
     let output = command.output().unwrap();

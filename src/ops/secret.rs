@@ -12,7 +12,7 @@
 //! **Memory.** Rows are overwritten before the device gets their memory back. Copies from and to
 //! the host pass through page-locked memory of their own, which is overwritten, too, and never
 //! through the chunks that other copies share. Kernels overwrite their tables and shared memory.
-//! Host bytes that a method returns are in `Zeroizing`; the caller wipes those that it passes.
+//! Host bytes that a method returns are in `Zeroizing`; the caller wipes its arguments.
 //!
 //! **Constants.** A modulus is prepared on the host, in constant time. The kernel computes the
 //! inverse that Montgomery's products need by itself, likewise.

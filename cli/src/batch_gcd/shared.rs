@@ -131,7 +131,7 @@ pub(crate) fn parts_against<'c>(
 
 /// Returns true if the host divides a number by each key, in place of a tree.
 fn is_divided(device: &Device, number: &BigUint) -> bool {
-    /// A division of so many bits takes less time than a key in a tree on the CPU.
+    /// Bits below which a division takes less time than a key in a tree on the CPU.
     const MAX_BITS: u64 = 1 << 18;
     device.backend() == BackendKind::Cpu && number.bits() <= MAX_BITS
 }

@@ -119,7 +119,7 @@ fn row_counts(full: usize) -> Vec<usize> {
     counts
 }
 
-/// Returns the first row whose results differ, of those that both have; `bytes` is the size of an
+/// Returns the first row that both have and whose results differ; `bytes` is the size of an
 /// integer.
 fn first_difference(ours: &Measured, theirs: &Measured, bytes: usize) -> Option<usize> {
     let rows = ours.rows.min(theirs.rows);

@@ -1,4 +1,4 @@
-//! Families of rows, and those that several operations have.
+//! Families of rows, and the families of several operations.
 
 use gpuint::num_bigint::BigUint;
 
