@@ -404,7 +404,7 @@ impl AtShape<'_> {
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * shape.bits) as f64;
         let op = Op::ALL.iter().find(|op| op.name() == name && **op != Op::ShiftedInverse);
         let auto = |&op| self.device.algorithm(op, Strategy::Auto, shape, rows).ok();
-        // Without a kernel the operation is composed of others, as an inverse that is a quotient is.
+        // Without a kernel the operation is composed of others. So is an inverse by a division.
         let algorithm = op.and_then(auto).map_or(String::new(), |algorithm| algorithm.to_string());
         self.measured.add(name, operands, shape.bits, Time { algorithm, ms });
         Ok(true)

@@ -138,7 +138,8 @@ fn times_of_batch_gcds_are_those_of_the_table() {
         .map(|cell| format!("{:.0}", cell.trim().parse::<f64>().expect("a time")))
         .collect();
     assert_contains(&format!(
-        "a batch GCD of 10,000, 100,000 and 1,000,000 RSA moduli of 2048 bits takes {}, {} and {} ms",
+        "a batch GCD of 10,000, 100,000 and 1,000,000 RSA moduli of 2048 bits takes {}, {} and {} \
+         ms",
         ms[0], ms[1], ms[2]
     ));
 }

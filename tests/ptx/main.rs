@@ -244,7 +244,7 @@ fn sieves() {
     kernels_with_grids(|name| name.starts_with("sieve_"), &[]);
 }
 
-/// Transforms of 2^14 and 2^16 points. The passes of the other levels differ in unrolled loops only.
+/// Transforms of 2^14 and 2^16 points. Passes of other levels differ in unrolled loops only.
 #[test]
 fn long_products() {
     let is_wanted = |name: &str| {

@@ -1,5 +1,6 @@
 //! Square roots, and the kernels of their levels by the equations of the header `root/level.cuh`,
-//! on any operands: numbers of twice the bits of a level, which has twice those of the kernel's rows.
+//! on any operands: numbers of twice the bits of a level, which has twice those of the rows of the
+//! kernel.
 
 use gpuint::Op;
 use gpuint::num_bigint::BigUint;

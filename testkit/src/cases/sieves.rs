@@ -11,7 +11,7 @@ use crate::random::Random;
 
 /// Root of a prime that divides no number of a family, or all of them.
 const NO_ROOT: u32 = u32::MAX;
-/// Limit of the primes that a warp strikes: `SievePolicy::WARP_LIMIT` of `kernels/tuning/sieve.cuh`.
+/// Limit of the primes that a warp strikes: `SievePolicy::WARP_LIMIT` (`kernels/tuning/sieve.cuh`).
 const WARP_LIMIT: u32 = 1 << 12;
 /// Bits of a window: `SievePolicy::WINDOW_BITS`.
 const WINDOW_BITS: usize = 512;
