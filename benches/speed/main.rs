@@ -153,6 +153,8 @@ fn run(mut options: Options) -> Result<()> {
     let mut measured = Measured::default();
     let mut shapes = options.shapes()?;
     shapes.retain(|shape| shape.bits <= 1 << batch);
+    let folder = options.folder();
+    fs::create_dir_all(&folder)?;
     let outcome = shapes.into_iter().try_for_each(|shape| {
         let at = AtShape {
             options: &options,
@@ -160,16 +162,13 @@ fn run(mut options: Options) -> Result<()> {
             operands: &mut operands,
             measured: &mut measured,
         };
-        at.measure(shape)
+        let outcome = at.measure(shape);
+        // A width took seconds to minutes. A run that fails or is killed keeps its times.
+        fs::write(folder.join("speed.csv"), measured.csv(&machine))?;
+        fs::write(folder.join("speed.md"), report::markdown(&measured, &machine))?;
+        outcome
     });
-
-    // After an error, too: what was measured took minutes.
-    let folder = options.folder();
-    fs::create_dir_all(&folder)?;
-    fs::write(folder.join("speed.csv"), measured.csv(&machine))?;
-    let text = report::markdown(&measured, &machine);
-    print!("{text}");
-    fs::write(folder.join("speed.md"), text)?;
+    print!("{}", report::markdown(&measured, &machine));
     if let Some(before) = before {
         let comparison = Comparison::of(&before, &measured);
         print!("{comparison}");
