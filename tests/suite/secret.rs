@@ -46,6 +46,11 @@ impl Check for Secrets {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         if !is_offered(Op::PowSecret, Algorithm::Only, shape) {
+            for device in setting.devices() {
+                let error = SecretModulus::splat(device, shape, &vec![1; shape.bytes()]).err();
+                let is_right = matches!(error, Some(Error::KernelMissing { .. }));
+                tally.row(is_right, || format!("{shape} without powers of secrets: {error:?}"));
+            }
             return;
         }
         for (_, device, mut rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
