@@ -239,8 +239,8 @@ impl SecretModulus {
     ///
     /// # Errors
     /// [`EvenModulus`](Error::EvenModulus) with the lowest row that is even,
-    /// [`WidthMissing`](Error::WidthMissing) or [`ShapeMissing`](Error::ShapeMissing) where
-    /// powers of secrets are not offered: their widths are multiples of 1024 up to 8192 bits.
+    /// [`KernelMissing`](Error::KernelMissing) where powers of secrets are not offered: their
+    /// widths are multiples of 1024 up to 8192 bits. [`ShapeMissing`](Error::ShapeMissing),
     /// [`PartialRow`](Error::PartialRow), [`OutOfMemory`](Error::OutOfMemory),
     /// [`Driver`](Error::Driver).
     pub fn of_rows(device: &Device, shape: Shape, bytes: &[u8]) -> Result<Self> {
