@@ -176,8 +176,11 @@ mod tests {
              cp unit.cpp unit.so\n",
             calls.display()
         );
-        fs::write(&path, lines).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // A process of its own writes the program. Children of other tests would inherit this
+        // process's open file, and nobody can run a program that is open for writing.
+        let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
+        let status = Command::new("sh").args(["-c", write, "sh", &lines]).arg(&path).status();
+        assert!(status.unwrap().success());
         Compiler::new(path.as_os_str(), Cache::at(Some(folder.join("cache")))).unwrap()
     }
 
