@@ -49,7 +49,7 @@ pub enum Error {
     #[error("{0}")]
     Sequence(&'static str),
 
-    /// A pointer is null, or another pointer has no meaning.
+    /// A pointer is null.
     #[error("null pointer: {0}")]
     Null(&'static str),
 

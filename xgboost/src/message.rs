@@ -52,12 +52,12 @@ pub fn write(
     key: &PublicKey,
     exponent: i32,
     bins: &[u32],
-    rows: &[&EncryptedNumbers],
+    rows: &[EncryptedNumbers],
 ) -> Result<Vec<u8>> {
     let modulus = key.modulus().to_bytes_le();
     let base = key.short_base().map_or_else(Vec::new, BigUint::to_bytes_le);
     let unit = 2 * modulus.len();
-    let count: usize = rows.iter().map(|rows| rows.len()).sum();
+    let count: usize = rows.iter().map(EncryptedNumbers::len).sum();
     let length =
         |bytes: usize| u32::try_from(bytes).expect("keys and bins are short").to_le_bytes();
 

@@ -32,7 +32,8 @@ const EXPONENT: i32 = -10;
 pub struct Plugin {
     device: Device,
     exponent: i32,
-    key: Option<PrivateKey>,
+    /// The private key and what it prepares, of a party that has it.
+    owner: Option<Owner>,
     /// Pairs of gradients of the active party.
     clear: Vec<f64>,
     /// Encrypted gradients of another party.
@@ -40,6 +41,13 @@ pub struct Plugin {
     bins: Bins,
     /// Histogram of the active party's bins: all bins of all nodes, (g, h) each.
     own: Vec<f64>,
+}
+
+/// A private key, prepared on the device.
+#[derive(Debug)]
+struct Owner {
+    encryptor: Encryptor,
+    decryptor: Decryptor,
 }
 
 /// Bins of all features and rows.
@@ -97,10 +105,16 @@ impl Plugin {
                 _ => return Err(wrong("key, device or exponent")),
             }
         }
+        let device = device.map_or_else(Device::new, Ok)?;
+        let owner = |key: PrivateKey| -> Result<Owner> {
+            let encryptor = prepared(&device, key.public())?;
+            Ok(Owner { encryptor, decryptor: Decryptor::new(&device, &key)? })
+        };
+        let owner = key.map(owner).transpose()?;
         Ok(Self {
-            device: device.map_or_else(Device::new, Ok)?,
+            device,
             exponent,
-            key,
+            owner,
             clear: Vec::new(),
             encrypted: None,
             bins: Bins::default(),
@@ -108,23 +122,15 @@ impl Plugin {
         })
     }
 
-    fn private_key(&self) -> Result<&PrivateKey> {
-        self.key.as_ref().ok_or(Error::Sequence("this party has no private key"))
-    }
-
-    fn encryptor(&self, key: &PublicKey) -> Result<Encryptor> {
-        Ok(match key.short_base() {
-            Some(_) => Encryptor::short(&self.device, key)?,
-            None => Encryptor::new(&self.device, key)?,
-        })
+    fn owner(&self) -> Result<&Owner> {
+        self.owner.as_ref().ok_or(Error::Sequence("this party has no private key"))
     }
 
     /// Encrypts the numbers of the party that has the private key.
     fn encrypt(&self, values: &[f64]) -> Result<Vec<u8>> {
-        let key = self.private_key()?.public();
-        let encryptor = self.encryptor(key)?;
+        let Owner { encryptor, .. } = self.owner()?;
         let rows = encryptor.encrypt_numbers(&numbers(values, Some(self.exponent))?)?;
-        message::write(key, self.exponent, &[], &[&rows])
+        message::write(encryptor.key(), self.exponent, &[], &[rows])
     }
 
     /// Encrypts pairs of gradients, `g` and `h` of each row.
@@ -143,7 +149,7 @@ impl Plugin {
     /// # Errors
     /// As [`message::read_all`] and [`Encryptor::ciphertexts`].
     pub fn take_gradients(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.key.is_some() {
+        if self.owner.is_some() {
             return Ok(());
         }
         let messages = message::read_all(bytes)?;
@@ -151,7 +157,10 @@ impl Plugin {
             return Err(Error::Message { bytes: bytes.len(), reason: "gradients are one message" });
         };
         let key = message.key.as_ref().ok_or(Error::Sequence("the gradients are empty"))?;
-        let encryptor = self.encryptor(key)?;
+        let encryptor = match self.encrypted.take() {
+            Some((encryptor, _)) if encryptor.key() == key => encryptor,
+            _ => prepared(&self.device, key)?,
+        };
         let rows = message.numbers(&encryptor)?;
         self.encrypted = Some((encryptor, rows));
         Ok(())
@@ -186,7 +195,7 @@ impl Plugin {
     /// [`EncryptedNumbers::sum_by`].
     pub fn sum_nodes(&mut self, nodes: &[&[u64]]) -> Result<Vec<u8>> {
         let bins = &self.bins;
-        let pairs = match (&self.key, &self.encrypted) {
+        let pairs = match (&self.owner, &self.encrypted) {
             (Some(_), _) => self.clear.len() / 2,
             (None, Some((_, rows))) => rows.len() / 2,
             (None, None) => 0,
@@ -196,7 +205,7 @@ impl Plugin {
             return Err(Error::Sequence("a node has a row without gradients or bins"));
         }
         match &self.encrypted {
-            Some((encryptor, rows)) if self.key.is_none() => bins.sums(encryptor, rows, nodes),
+            Some((encryptor, rows)) if self.owner.is_none() => bins.sums(encryptor, rows, nodes),
             _ => {
                 self.own = bins.clear_sums(&self.clear, nodes);
                 Ok(message::empty())
@@ -210,7 +219,7 @@ impl Plugin {
     /// # Errors
     /// As [`message::read_all`] and [`Decryptor::decrypt_numbers`].
     pub fn decrypt_nodes(&mut self, bytes: &[u8]) -> Result<Vec<f64>> {
-        if self.key.is_none() {
+        if self.owner.is_none() {
             return Ok(Vec::new());
         }
         let mut sums = self.own.clone();
@@ -253,14 +262,13 @@ impl Plugin {
 
     /// Decrypts the sum of columns of one length.
     fn decrypt(&self, messages: &[&Message]) -> Result<Vec<f64>> {
-        let key = self.private_key()?;
-        let encryptor = Encryptor::new(&self.device, key.public())?;
+        let Owner { encryptor, decryptor } = self.owner()?;
         let mut sum: Option<EncryptedNumbers> = None;
         for message in messages {
-            if message.key.as_ref() != Some(key.public()) {
+            if message.key.as_ref() != Some(encryptor.key()) {
                 return Err(Error::Sequence("a message is for another key"));
             }
-            let rows = message.numbers(&encryptor)?;
+            let rows = message.numbers(encryptor)?;
             sum = Some(match sum {
                 None => rows,
                 Some(sum) if sum.len() != rows.len() => {
@@ -270,7 +278,7 @@ impl Plugin {
             });
         }
         let Some(sum) = sum else { return Ok(Vec::new()) };
-        Ok(to_f64(&Decryptor::new(&self.device, key)?.decrypt_numbers(&sum)?)?)
+        Ok(to_f64(&decryptor.decrypt_numbers(&sum)?)?)
     }
 }
 
@@ -310,6 +318,7 @@ impl Bins {
         let named: Vec<u32> = features.iter().flat_map(|&feature| range(feature)).collect();
 
         // Row 2 (node bins + bin) + k of each column; one more group has the rows without a bin.
+        let exponent = pairs.exponents().first().copied().unwrap_or(0);
         let mut columns = Vec::new();
         for &feature in &features {
             let (first, bins) = (range(feature).start as usize, range(feature).len());
@@ -322,25 +331,29 @@ impl Bins {
                 })
                 .collect();
             let sums = gathered.sum_by(&groups, without + 1)?;
-            columns.push((bins, sums));
+            let sums = sums.gather(&(0..without).collect::<Vec<_>>())?;
+            columns.push((2 * bins, encryptor.rerandomize(sums.ciphertexts())?));
         }
-        let mut all: Option<EncryptedNumbers> = None;
+        let mut parts = Vec::new();
         for node in 0..nodes.len() {
-            for (bins, column) in &columns {
-                let part: Vec<usize> = (2 * node * bins..2 * (node + 1) * bins).collect();
-                let part = column.gather(&part)?;
-                all = Some(match all {
-                    None => part,
-                    Some(all) => all.concat(&part)?,
-                });
+            for (width, column) in &columns {
+                let part: Vec<usize> = (node * width..(node + 1) * width).collect();
+                parts.push(EncryptedNumbers::new(column.gather(&part)?, vec![exponent; *width])?);
             }
         }
-        let Some(all) = all else { return Ok(message::empty()) };
-        let exponent = pairs.exponents().first().copied().unwrap_or(0);
-        let fresh = encryptor.rerandomize(all.ciphertexts())?;
-        let fresh = EncryptedNumbers::new(fresh, vec![exponent; all.len()])?;
-        message::write(encryptor.key(), exponent, &named, &[&fresh])
+        if parts.is_empty() {
+            return Ok(message::empty());
+        }
+        message::write(encryptor.key(), exponent, &named, &parts)
     }
+}
+
+/// Prepares the fastest form of encryption that the key allows.
+fn prepared(device: &Device, key: &PublicKey) -> Result<Encryptor> {
+    Ok(match key.short_base() {
+        Some(_) => Encryptor::short(device, key)?,
+        None => Encryptor::new(device, key)?,
+    })
 }
 
 fn read_key(path: PathBuf) -> Result<PrivateKey> {

@@ -162,23 +162,20 @@ impl Record {
             )
             .collect();
         let simulated_b = group.combine(&others, &simulated, &signs);
-        let commitments = |branch: usize, of_branch: &[BigUint]| -> Vec<BigUint> {
-            let row = |row: usize| if votes[row] == branch { &real[row] } else { &of_branch[row] };
+        // A column of a branch: of the rows with this vote, and of the others.
+        let choose = |branch: usize, real: &[BigUint], simulated: &[BigUint]| -> Vec<BigUint> {
+            let row = |row: usize| if votes[row] == branch { &real[row] } else { &simulated[row] };
             (0..rows).map(row).cloned().collect()
         };
         let [alpha, beta] = [group.generator.pow_rows(&nonces)?, group.key.pow_rows(&sums)?];
-        let a = |branch| group.generator.pow_rows(&commitments(branch, &simulated_a));
-        let b = |branch| group.key.pow_rows(&commitments(branch, &simulated_b));
+        let a = |branch| group.generator.pow_rows(&choose(branch, &real, &simulated_a));
+        let b = |branch| group.key.pow_rows(&choose(branch, &real, &simulated_b));
         let hashes = group.challenges([&alpha, &beta, &a(0)?, &b(0)?, &a(1)?, &b(1)?])?;
 
         let negative = group.negated(&simulated);
         let ones = vec![BigUint::from(1u32); rows];
         let real_challenges = group.combine(&hashes, &negative, &ones);
         let real_responses = group.combine(&real, &group.negated(&real_challenges), &nonces);
-        let choose = |branch: usize, real: &[BigUint], simulated: &[BigUint]| -> Vec<BigUint> {
-            let row = |row: usize| if votes[row] == branch { &real[row] } else { &simulated[row] };
-            (0..rows).map(row).cloned().collect()
-        };
         Ok(Self {
             alpha,
             beta,
