@@ -11,6 +11,7 @@ mod lucas;
 mod next;
 mod random;
 mod strong;
+mod wheel;
 
 use num_bigint::BigUint;
 

@@ -1,154 +1,31 @@
 //! Random primes, from the randomness of the operating system.
 //!
-//! Candidates are uniform among the numbers of the length that have no factor among the first
-//! primes: `M y + r` for the product `M` of these primes, a random `y` and a random unit `r` modulo
-//! `M`. For safe primes `p = 2 q + 1` both `r` and `2 r + 1` are units. Candidates with small
-//! factors leave, and the others are tested, all at once. So each prime of the length is as likely
-//! as any other one.
+//! Candidates are drawn evenly from the numbers of the length without a factor among the first
+//! primes (`wheel.rs`). Candidates with small factors leave, and the others are tested, all at
+//! once. So each prime of the length is as likely as any other one. For safe primes `p = 2 q + 1`,
+//! `q` is drawn.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
-use rayon::prelude::*;
 
 use super::factors::{primes_up_to, trial_limit};
+use super::wheel::{Kind, Source, Wheel};
 use crate::backend::host::{check_room, collected};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::mask::Mask;
 use crate::shape::Kernels;
-use crate::threads;
 
 /// Primes up to this length are drawn from a list.
 const LISTED_BITS: usize = 16;
-/// Largest prime factor of `M`: it has 60 bits.
-const WHEEL: usize = 47;
 /// Limit of trial division without a kernel for it.
 const TRIED: usize = 2000;
 /// Candidates of a round, at most.
-const ROUND: usize = 1 << 18;
-/// Candidates that a thread draws at a time.
-const DRAWN: usize = 256;
-
-/// Kind of primes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Any,
-    Safe,
-}
-
-/// Random bytes, taken from the operating system in blocks.
-#[derive(Debug)]
-struct Source {
-    block: Vec<u8>,
-    used: usize,
-}
-
-impl Source {
-    fn new() -> Self {
-        let block = vec![0; 1 << 14];
-        Self { used: block.len(), block }
-    }
-
-    fn fill(&mut self, mut bytes: &mut [u8]) -> Result<()> {
-        while !bytes.is_empty() {
-            if self.used == self.block.len() {
-                getrandom::fill(&mut self.block).map_err(|error| {
-                    Error::Driver(format!("the operating system has no randomness: {error}"))
-                })?;
-                self.used = 0;
-            }
-            let len = bytes.len().min(self.block.len() - self.used);
-            let (next, rest) = bytes.split_at_mut(len);
-            next.copy_from_slice(&self.block[self.used..][..len]);
-            self.used += len;
-            bytes = rest;
-        }
-        Ok(())
-    }
-
-    /// Returns a number below a bound, all with the same probability.
-    fn below(&mut self, bound: u64) -> Result<u64> {
-        let mask = u64::MAX >> ((bound - 1) | 1).leading_zeros();
-        loop {
-            let mut bytes = [0; size_of::<u64>()];
-            self.fill(&mut bytes)?;
-            let number = u64::from_le_bytes(bytes) & mask;
-            if number < bound {
-                return Ok(number);
-            }
-        }
-    }
-
-    /// Returns a number of at most `bits` bits.
-    fn number(&mut self, bits: usize) -> Result<BigUint> {
-        let mut bytes = vec![0; bits.div_ceil(8)];
-        self.fill(&mut bytes)?;
-        if let (Some(top), 1..) = (bytes.last_mut(), bits % 8) {
-            *top &= (1 << (bits % 8)) - 1;
-        }
-        Ok(BigUint::from_bytes_le(&bytes))
-    }
-}
-
-/// Candidates of one length.
-#[derive(Debug)]
-struct Wheel {
-    bits: usize,
-    kind: Kind,
-    primes: Vec<u32>,
-    /// Their product, at most half as long as the candidates.
-    modulus: u64,
-}
-
-impl Wheel {
-    fn new(bits: usize, kind: Kind) -> Result<Self> {
-        let (mut primes, mut modulus) = (Vec::new(), 1u64);
-        for p in primes_up_to(WHEEL)? {
-            let next = modulus * u64::from(p);
-            if (u64::BITS - next.leading_zeros()) as usize > bits / 2 {
-                break;
-            }
-            primes.push(p);
-            modulus = next;
-        }
-        Ok(Self { bits, kind, primes, modulus })
-    }
-
-    fn is_unit(&self, r: u64) -> bool {
-        let has_no_factor = |&p: &u32| {
-            let remainder = r % u64::from(p);
-            remainder != 0
-                && (self.kind == Kind::Any || !(2 * remainder + 1).is_multiple_of(p.into()))
-        };
-        self.primes.iter().all(has_no_factor)
-    }
-
-    fn draw(&self, source: &mut Source) -> Result<BigUint> {
-        let bits = self.bits + 1 - (u64::BITS - self.modulus.leading_zeros()) as usize;
-        loop {
-            let r = source.below(self.modulus)?;
-            if !self.is_unit(r) {
-                continue;
-            }
-            // All lengths of y that give the length are possible.
-            let number = source.number(bits)? * self.modulus + r;
-            if number.bits() == self.bits as u64 {
-                return Ok(number);
-            }
-        }
-    }
-
-    fn draw_all(&self, count: usize) -> Result<Vec<BigUint>> {
-        let tasks = (0..count.div_ceil(DRAWN)).into_par_iter().map(|task| {
-            let mut source = Source::new();
-            let count = DRAWN.min(count - task * DRAWN);
-            (0..count).map(|_| self.draw(&mut source)).collect::<Result<Vec<_>>>()
-        });
-        let parts: Vec<_> = threads::install(|| tasks.collect::<Result<_>>())?;
-        collected(parts.into_iter().flatten())
-    }
-}
+const ROUND: usize = 1 << 20;
+/// Bytes of the candidates of a round, at most.
+const ROUND_BYTES: usize = 1 << 28;
 
 /// Draws from the list of all short primes of a length.
 fn listed(rows: usize, bits: usize, kind: Kind) -> Result<Vec<BigUint>> {
@@ -170,13 +47,19 @@ fn primes_of(candidates: &DynBatch, limit: usize) -> Result<DynBatch> {
     left.filter(&left.is_probable_prime()?)
 }
 
-/// Returns the safe primes `2 q + 1` among candidates `q`.
+/// Returns the safe primes `2 q + 1` among candidates `q`: both pass the test of `primes_of`, the
+/// first tests of both before the second ones.
 fn safe_primes_of(candidates: &DynBatch, limit: usize) -> Result<DynBatch> {
-    let double = |q: &DynBatch| q.shl(1)?.with_bit(0);
     let q = candidates.filter(&candidates.view().has_joint_small_factor(limit)?.not()?)?;
     let q = q.filter(&q.is_strong_probable_prime(2)?)?;
-    let q = q.filter(&double(&q)?.is_probable_prime()?)?;
-    double(&q.filter(&q.is_strong_lucas_probable_prime()?)?)
+    let p = q.shl(1)?.with_bit(0)?;
+    let pass = p.is_strong_probable_prime(2)?;
+    let (q, p) = (q.filter(&pass)?, p.filter(&pass)?);
+    // As long as for one of them: few rows do not fill a GPU.
+    let pass = DynBatch::concat(&[&q, &p])?.is_strong_lucas_probable_prime()?.to_bools()?;
+    let (of_q, of_p) = pass.split_at(q.len());
+    let both: Vec<bool> = collected(of_q.iter().zip(of_p).map(|(q, p)| *q && *p))?;
+    p.filter(&Mask::from_bools(p.device(), &both)?)
 }
 
 fn random(device: &Device, shape: Shape, rows: usize, bits: usize, kind: Kind) -> Result<DynBatch> {
@@ -192,20 +75,20 @@ fn random(device: &Device, shape: Shape, rows: usize, bits: usize, kind: Kind) -
         check_room(rows, size_of::<BigUint>() + shape.bytes())?;
         return DynBatch::from_biguints(device, shape, listed(rows, bits, kind)?);
     }
-    let (length, share) = match kind {
-        Kind::Any => (bits, bits / 10),
-        Kind::Safe => (bits - 1, (bits / 10).saturating_mul(bits / 10)),
-    };
+    let length = if kind == Kind::Safe { bits - 1 } else { bits };
     let wheel = Wheel::new(length, kind)?;
     let limit = match device.has_sieves() {
         true => trial_limit(shape, length, kind == Kind::Safe),
         false => TRIED,
     };
+    let round = ROUND.min(ROUND_BYTES / shape.bytes()).max(1);
     let mut count = 0;
     while count < rows {
         let missing = rows - count;
-        let drawn = missing.saturating_mul(share + 1).min(ROUND);
-        let candidates = DynBatch::from_biguints(device, shape, wheel.draw_all(drawn)?)?;
+        // A few more, so that one round mostly has them all.
+        let hoped = missing.saturating_add(missing / 8 + 1);
+        let drawn = hoped.saturating_mul(wheel.candidates_per_prime()).min(round);
+        let candidates = wheel.draw(device, shape, drawn)?;
         let found = match kind {
             Kind::Any => primes_of(&candidates, limit)?,
             Kind::Safe => safe_primes_of(&candidates, limit)?,
