@@ -259,6 +259,7 @@ impl Pool {
         self.compute(
             T::SHAPE,
             rows,
+            Cut::Overlapped,
             memory,
             |_| Ok(()),
             |(), chunk, memory| {
@@ -349,11 +350,19 @@ impl Pool {
         work: impl Fn(&S, &Chunk<'_>, &mut M) -> Result<()> + Sync,
     ) -> Result<Vec<Share>> {
         self.devices.iter().try_for_each(|device| device.check_shape(shape))?;
-        self.compute(shape, rows, results, prepare, work)
+        self.compute(shape, rows, Cut::Overlapped, results, prepare, work)
     }
 
-    /// Computes [`run`](Self::run) for a shape that batches on the devices may have.
-    fn compute<M: RowsMut, S: Send + Sync>(
+    /// Computes as [`run`](Self::run), in as few chunks as possible: for work that takes much longer
+    /// than the copies of its rows, as powers and tests of primes do. One thread serves each device,
+    /// and begins with the device's share of all rows, as far as memory for a chunk allows.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_whole<M: RowsMut, S: Send + Sync>(
         &self,
         shape: Shape,
         rows: usize,
@@ -361,12 +370,26 @@ impl Pool {
         prepare: impl Fn(&Device) -> Result<S> + Sync,
         work: impl Fn(&S, &Chunk<'_>, &mut M) -> Result<()> + Sync,
     ) -> Result<Vec<Share>> {
+        self.devices.iter().try_for_each(|device| device.check_shape(shape))?;
+        self.compute(shape, rows, Cut::Whole, results, prepare, work)
+    }
+
+    /// Computes [`run`](Self::run) for a shape that batches on the devices may have.
+    fn compute<M: RowsMut, S: Send + Sync>(
+        &self,
+        shape: Shape,
+        rows: usize,
+        cut: Cut,
+        results: M,
+        prepare: impl Fn(&Device) -> Result<S> + Sync,
+        work: impl Fn(&S, &Chunk<'_>, &mut M) -> Result<()> + Sync,
+    ) -> Result<Vec<Share>> {
         results.check(rows)?;
         let prepared: Vec<OnceCell<S>> = self.devices.iter().map(|_| OnceCell::new()).collect();
         let workers: Vec<usize> = (0..self.devices.len())
-            .flat_map(|index| vec![index; worker_count(&self.devices[index], rows)])
+            .flat_map(|index| vec![index; worker_count(&self.devices[index], rows, cut)])
             .collect();
-        let list = List::new(rows, results, self, &workers, shape);
+        let list = List::new(rows, results, self, &workers, shape, cut);
         let stop = Stop::current();
         let serve = |number: usize| {
             let _ending = Ending { list: &list, number };
@@ -409,10 +432,21 @@ impl Pool {
     }
 }
 
+/// Sizes of chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// Copies of one chunk overlap with the kernels of another.
+    Overlapped,
+    /// As few chunks as possible.
+    Whole,
+}
+
 /// Number of threads that serve a device. Calls on devices other than GPUs use all cores already.
-fn worker_count(device: &Device, rows: usize) -> usize {
+fn worker_count(device: &Device, rows: usize, cut: Cut) -> usize {
     match device.backend() {
-        BackendKind::Cuda => rows.div_ceil(grain(device)).clamp(1, WORKERS),
+        BackendKind::Cuda if cut == Cut::Overlapped => {
+            rows.div_ceil(grain(device)).clamp(1, WORKERS)
+        }
         _ => 1,
     }
 }
@@ -486,6 +520,8 @@ struct State<M> {
     taken: usize,
     workers: Vec<Worker>,
     kinds: Vec<Kind>,
+    /// Rows of the first chunk of a worker, where chunks are as few as possible.
+    first: Option<usize>,
     /// For each device, the number of rows it computed and its first error.
     shares: Vec<(usize, Option<Error>)>,
     /// The error of the data with the lowest row, and this row.
@@ -496,7 +532,14 @@ struct State<M> {
 }
 
 impl<M: RowsMut> List<M> {
-    fn new(rows: usize, results: M, pool: &Pool, workers: &[usize], shape: Shape) -> Self {
+    fn new(
+        rows: usize,
+        results: M,
+        pool: &Pool,
+        workers: &[usize],
+        shape: Shape,
+        cut: Cut,
+    ) -> Self {
         let mut names = Vec::new();
         let mut kinds = Vec::new();
         let mut worker = |&device: &usize| {
@@ -509,6 +552,7 @@ impl<M: RowsMut> List<M> {
             let most = (CHUNK_BYTES / shape.bytes()).max(grain);
             Worker { device, kind, is_live: true, most, last: 0, speed: None }
         };
+        let first = (cut == Cut::Whole).then(|| rows.div_ceil(workers.len()));
         let workers = workers.iter().map(&mut worker).collect();
         let mut free = BTreeMap::new();
         if rows > 0 {
@@ -520,6 +564,7 @@ impl<M: RowsMut> List<M> {
             taken: 0,
             workers,
             kinds,
+            first,
             shares: vec![(0, None); pool.devices.len()],
             failure: None,
             device_error: None,
@@ -685,6 +730,9 @@ impl<M: RowsMut> State<M> {
             }
             None => 1.0 / count as f64,
         };
+        if let (Some(first), 0) = (self.first, worker.last) {
+            return Some(first.clamp(grain, most));
+        }
         let half = (rest as f64 * share / 2.0) as usize;
         Some(half.clamp(grain, most))
     }
@@ -727,6 +775,7 @@ mod tests {
             taken: 0,
             workers: workers.iter().enumerate().map(worker).collect(),
             kinds: workers.iter().map(kind).collect(),
+            first: None,
             shares: vec![(0, None)],
             failure: None,
             device_error: None,
@@ -770,6 +819,17 @@ mod tests {
         assert_eq!(list.next_rows(0), Some(10_000));
         list.free_rows = 6000;
         assert_eq!(list.next_rows(0), Some(1500));
+    }
+
+    #[test]
+    fn few_chunks_begin_with_the_share_of_a_device() {
+        let mut list = list(6000, &[(8, None), (8, None)]);
+        (list.workers[1].kind, list.first) = (0, Some(3000));
+        list.kinds.pop();
+        // The rest after a first chunk is cut as elsewhere.
+        assert_eq!(list.next_rows(0), Some(1500));
+        list.workers[1].last = 0;
+        assert_eq!(list.next_rows(1), Some(3000));
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Tests of numbers of one width on all devices of a pool.
 
-use gpuint::{DynBatch, Pool, Result, Shape};
+use gpuint::{Chunk, Device, DynBatch, Pool, Result, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
+
+/// Least width at which a test takes so much longer than the copies of its row that chunks on
+/// several queues of a device only share it.
+const MIN_WHOLE_BITS: usize = 4096;
 
 /// Result of a Fermat test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,9 +32,7 @@ pub(crate) fn fermat(
     numbers: &[BigUint],
     base: u32,
 ) -> Result<Vec<Fermat>> {
-    let mut results = vec![Fermat::default(); numbers.len()];
-    let prepare = |_: &gpuint::Device| Ok(());
-    pool.run(shape, numbers.len(), &mut results[..], prepare, |(), chunk, results| {
+    compute(pool, shape, numbers.len(), |chunk, results: &mut [Fermat]| {
         let numbers = chunk.part(numbers)?;
         let rows = DynBatch::from_biguints(chunk.device(), shape, numbers)?;
         let (residues, res64) = rows.fermat_residues(u64::from(base))?;
@@ -44,20 +46,34 @@ pub(crate) fn fermat(
             results[row] = Fermat::of(&residue);
         }
         Ok(())
-    })?;
-    Ok(results)
+    })
 }
 
 /// Returns which numbers pass the test of R. Baillie and S. Wagstaff.
 pub(crate) fn probable_primes(pool: &Pool, shape: Shape, numbers: &[BigUint]) -> Result<Vec<bool>> {
-    let mut results = vec![false; numbers.len()];
-    let prepare = |_: &gpuint::Device| Ok(());
-    pool.run(shape, numbers.len(), &mut results[..], prepare, |(), chunk, results| {
+    compute(pool, shape, numbers.len(), |chunk, results: &mut [bool]| {
         let rows = DynBatch::from_biguints(chunk.device(), shape, chunk.part(numbers)?)?;
         for row in rows.is_probable_prime()?.indices()? {
             results[row] = true;
         }
         Ok(())
-    })?;
+    })
+}
+
+/// Computes a result for each row.
+fn compute<R: Clone + Default + Send>(
+    pool: &Pool,
+    shape: Shape,
+    rows: usize,
+    work: impl Fn(&Chunk<'_>, &mut [R]) -> Result<()> + Sync,
+) -> Result<Vec<R>> {
+    let mut results = vec![R::default(); rows];
+    let prepare = |_: &Device| Ok(());
+    let work = |(): &(), chunk: &Chunk<'_>, results: &mut &mut [R]| work(chunk, results);
+    if shape.bits < MIN_WHOLE_BITS {
+        pool.run(shape, rows, &mut results[..], prepare, work)?;
+    } else {
+        pool.run_whole(shape, rows, &mut results[..], prepare, work)?;
+    }
     Ok(results)
 }
