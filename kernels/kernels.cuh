@@ -49,6 +49,7 @@
 #include "long/remainders.cuh"
 #include "long/strided.cuh"
 #include "long/sums.cuh"
+#include "modular/fft/pow_special.cuh"
 #include "modular/fold.cuh"
 #include "modular/linear.cuh"
 #include "modular/tensor/pow_secret.cuh"

@@ -83,6 +83,7 @@ const fn check(op: Op) -> Check {
         | Op::SquareResidues
         | Op::PowSecret
         | Op::Fold
+        | Op::PowSpecial
         | Op::Shl
         | Op::Shr
         | Op::Cmp

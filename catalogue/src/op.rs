@@ -335,6 +335,13 @@ operations! {
         inputs: [Double, Integer], prepared: SpecialModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, Digit, Distance]
     }
+    /// The fold of the square, `exponent_bits` times from `a` below the special modulus on. The
+    /// squares are multiplied by `digit` where the bits of the exponent are set that begin at
+    /// `distance`, from the highest one on.
+    PowSpecial = "pow_special" {
+        inputs: [Integer, Integer], prepared: SpecialModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, Digit, Distance, ExponentBits]
+    }
     /// A mask of the strong probable primes to base 2.
     StrongBase2 = "strong_base2" {
         inputs: [Integer], outputs: [], mask: true, status: false, params: []

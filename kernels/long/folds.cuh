@@ -43,8 +43,9 @@ struct Folds : GridKernel {
     const u64 first = u64{tile} * TILE_LIMBS, mine = first + threadIdx.x * LIMBS;
     const u32 word = __ldg(folding.exponents + row * limbs + folding.distance / 32);
     const bool has_factor = (word >> (folding.distance % 32) & 1) != 0;
-    FoldedLimbs fold{o.in[0] + row * (2 * limbs), static_cast<u32>(2 * limbs),
-                     folding.moduli[o.broadcast != 0 ? 0 : row], has_factor ? folding.digit : 1u};
+    FoldedLimbs<ReadOnlyRow> fold{
+        ReadOnlyRow{o.in[0] + row * (2 * limbs)}, static_cast<u32>(2 * limbs),
+        folding.moduli[o.broadcast != 0 ? 0 : row], has_factor ? folding.digit : 1u};
     bool may_be_negative;
     fold.set_quotient(fold.quotient(may_be_negative) - (folding.again != 0 ? 1 : 0));
     u32 r[LIMBS];

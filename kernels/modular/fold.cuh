@@ -2,7 +2,6 @@
 // row: one pass over a product of 2 BITS bits, and rarely a second one.
 #pragma once
 #include "core/abi.cuh"
-#include "core/carry.cuh"
 #include "core/frame.cuh"
 #include "core/limbs.cuh"
 #include "core/rows.cuh"
@@ -27,35 +26,13 @@ struct Fold : Frame<S, 0> {
       const u32 word =
           limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(o.params.distance / 32));
       const bool has_factor = (word >> (o.params.distance % 32) & 1) != 0;
-      FoldedLimbs fold{static_cast<const u32*>(o.in[0]) + row * (2 * S::N), 2 * S::N, modulus,
-                       has_factor ? static_cast<u32>(o.params.digit) : 1u};
+      const u32* const x = static_cast<const u32*>(o.in[0]) + row * (2 * S::N);
       u32* const out = output_row<S>(o, 0, row);
-      bool may_be_negative;
-      const i64 quotient = fold.quotient(may_be_negative);
-      // A limb more has the sign.
-      fold.set_quotient(quotient);
-      const bool is_negative = subtract(group, fold, may_be_negative ? S::N + 1 : S::N, out);
-      if (may_be_negative && group.max(is_negative ? 1u : 0u) != 0) {
-        if (group.rank == 0) GPUINT_RARE(FoldIsNegative);
-        fold.set_quotient(quotient - 1);
-        subtract(group, fold, S::N, out);
-      }
+      fold<S::N, K>(group,
+                    FoldedLimbs<ReadOnlyRow>{ReadOnlyRow{x}, 2 * S::N, modulus,
+                                             has_factor ? static_cast<u32>(o.params.digit) : 1u},
+                    [&](u32 k, u32(&r)[K]) { write_limbs<S>(out, k, r); });
     });
-  }
-
- private:
-  // Writes r; returns true in the thread whose limb N is negative.
-  GPUINT_DEVICE static bool subtract(G& group, const FoldedLimbs& fold, u32 count, u32* out) {
-    bool is_negative = false;
-    resolve<Sign::Plus, LocalCarry::Small, u32, K>(
-        group, count, [&](u32 k, u32(&x)[K]) { return fold.chunk(k, x); },
-        [&](u32 k, u32(&x)[K]) {
-          if (k < S::N)
-            write_limbs<S>(out, k, x);
-          else
-            is_negative = x[0] >> 31 != 0;
-        });
-    return is_negative;
   }
 };
 

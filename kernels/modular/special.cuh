@@ -29,6 +29,7 @@
 // 1 / 64 < m + 1 / 32 and Q <= m. For c < 0 it is Q |c|, and y >= 0, so that Q >= 0; the second
 // time r was negative, and so Q >= 1. Chunks of three numbers carry at most 2.
 #pragma once
+#include "core/carry.cuh"
 #include "core/limbs.cuh"
 #include "core/platform.cuh"
 
@@ -42,9 +43,17 @@ struct SpecialModulus {
   u32 unused;
 };
 
-// The limbs of r for a row of LIMBS limbs x.
-struct FoldedLimbs {
+// A row that no thread of the kernel writes.
+struct ReadOnlyRow {
   const u32* x;
+
+  GPUINT_DEVICE u32 operator[](u32 i) const { return __ldg(x + i); }
+};
+
+// The limbs of r for a row x: a ReadOnlyRow, or a pointer.
+template <class Row>
+struct FoldedLimbs {
+  Row x;
   u32 limbs;  // of x
   SpecialModulus modulus;
   u32 factor;  // m
@@ -54,7 +63,7 @@ struct FoldedLimbs {
   i64 higher = 0;
 
   // Limb i of x, zero above.
-  GPUINT_DEVICE u64 limb(u32 i) const { return i < limbs ? __ldg(x + i) : 0; }
+  GPUINT_DEVICE u64 limb(u32 i) const { return i < limbs ? x[i] : 0; }
 
   // 32 bits of x from this bit on.
   GPUINT_DEVICE u32 bits_from(u32 bit) const {
@@ -125,5 +134,34 @@ struct FoldedLimbs {
     return static_cast<u32>(carry);
   }
 };
+
+// Computes r, N limbs, by a group; store(k, limbs) takes limbs k .. k + K. There is no barrier
+// before the first read or after the last store. It may store twice, so that x must stay.
+template <u32 N, u32 K, class G, class Row, class Store>
+GPUINT_DEVICE void fold(G& group, FoldedLimbs<Row> folded, const Store& store) {
+  // Returns true in the thread whose limb N is negative.
+  const auto subtract = [&](u32 count) {
+    bool is_negative = false;
+    resolve<Sign::Plus, LocalCarry::Small, u32, K>(
+        group, count, [&](u32 k, u32(&r)[K]) { return folded.chunk(k, r); },
+        [&](u32 k, u32(&r)[K]) {
+          if (k < N)
+            store(k, r);
+          else
+            is_negative = r[0] >> 31 != 0;
+        });
+    return is_negative;
+  };
+  bool may_be_negative;
+  const i64 quotient = folded.quotient(may_be_negative);
+  // A limb more has the sign.
+  folded.set_quotient(quotient);
+  const bool is_negative = subtract(may_be_negative ? N + 1 : N);
+  if (may_be_negative && group.max(is_negative ? 1u : 0u) != 0) {
+    if (group.rank == 0) GPUINT_RARE(FoldIsNegative);
+    folded.set_quotient(quotient - 1);
+    subtract(N);
+  }
+}
 
 }  // namespace gpuint

@@ -24,6 +24,7 @@ GPUINT_DEVICE u32* half_of_product(const Operands& o, u64 row, u32 half, u32 lim
 template <class S, Extent E>
 struct ProductRows {
   static constexpr u32 ROW_BYTES = 0;  // of a workspace
+  static constexpr u32 SCRATCH = 0;    // device memory of a block
   static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }

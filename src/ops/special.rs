@@ -3,7 +3,10 @@
 //! The residue of `x` is `x / k mod N`, and the fold of `y < N^2` is `k y mod N`
 //! (`kernels/modular/special.cuh`). A product of residues is one product and one fold, where other
 //! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
-//! base is a square and a fold for each bit of the exponent.
+//! base is a square and a fold for each bit of the exponent. Where products are by transforms, one
+//! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`).
+
+use std::ops::Range;
 
 use gpuint_catalogue::{MAX_LONG_BITS, Op, Shape};
 use num_bigint::BigUint;
@@ -29,6 +32,10 @@ const MIN_POWER_BITS: usize = 1024;
 
 /// Bits of the digits of exponents that differ from row to row.
 const DIGIT_BITS: usize = 4;
+
+/// Bits of exponents that a launch of whole powers reads: few enough to be interrupted between
+/// launches, and so many that launches take no time.
+const BITS_OF_LAUNCH: u32 = 1024;
 
 /// Special moduli on a device.
 pub(super) struct Special {
@@ -235,15 +242,48 @@ impl Special {
         if !self.takes_factor(base) {
             return Ok(None);
         }
-        let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0);
-        let mut folds = Folds::new(self, one)?;
+        let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0) as u32;
         let mut power = one.try_clone()?;
         let mut next = one.view().alloc()?;
-        for bit in (0..longest as u32).rev() {
+        if algorithms(Op::PowSpecial, one.shape()).next().is_some() {
+            let mut end = longest;
+            while end > 0 {
+                let first = end.saturating_sub(BITS_OF_LAUNCH);
+                self.square_and_multiply(&power, base, (exponents, first..end), &mut next)?;
+                std::mem::swap(&mut power, &mut next);
+                end = first;
+            }
+            return Ok(Some(power));
+        }
+        let mut folds = Folds::new(self, one)?;
+        for bit in (0..longest).rev() {
             folds.square_and_multiply(&power, base, (exponents, bit), &mut next)?;
             std::mem::swap(&mut power, &mut next);
         }
         Ok(Some(power))
+    }
+
+    /// Computes a square of residues for each bit of the range, from the highest one on, and
+    /// multiplies it by `base` where the bit of the exponent is set.
+    fn square_and_multiply(
+        &self,
+        a: &DynBatch,
+        base: u32,
+        (exponents, bits): (&DynBatch, Range<u32>),
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let params = Params {
+            digit: base.into(),
+            distance: bits.start,
+            exponent_bits: bits.end - bits.start,
+            broadcast_divisor: self.is_broadcast,
+            ..Params::default()
+        };
+        let ins = [Some(a.buffer()), Some(exponents.buffer()), Some(&self.records)];
+        let (device, rows) = (a.device().clone(), a.len());
+        let kernel = device.kernel(Op::PowSpecial, Strategy::Auto, a.shape(), rows)?;
+        let outs = [Some(out.buffer_mut()), None];
+        device.launch(kernel, Operands { ins, outs, rows, params, ..Operands::default() })
     }
 }
 

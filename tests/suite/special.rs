@@ -206,6 +206,59 @@ fn long_rows_are_squared() {
     tally.finish();
 }
 
+/// Widths whose squares and folds are one kernel, with one part and two parts of transforms, and
+/// exponents of more bits than a launch reads.
+#[test]
+fn powers_of_small_base_are_computed_by_one_kernel() {
+    let mut tally = Tally::new("powers modulo wide special moduli".to_owned());
+    for (bits, exponent_bits) in [(32768, 14), (131_072, 4)] {
+        let shape = narrowest(bits).unwrap();
+        let top = shape.bits as u32;
+        let moduli = [
+            SpecialModulus::new(1, top, -1),
+            SpecialModulus::new(0x1555_5555, top - 40, 2729),
+            SpecialModulus::new(0x2aaa_aaaa, top - 30, -2729),
+            SpecialModulus::new(3, top - 500, 1),
+            SpecialModulus::new(7, 130, -1),
+        ];
+        let devices = [BackendKind::Cpu, BackendKind::Simt, BackendKind::Cuda].map(devices);
+        for device in devices.iter().flat_map(|devices| devices.first()) {
+            let what = Context::new(shape, "powers of a base", device);
+            let is_fast = device.backend() != BackendKind::Simt && bits == 32768;
+            let exponent_bits = if is_fast { 1030 } else { exponent_bits };
+            tally.attempt(&what, moduli.len(), |tally| {
+                let modulus = DynModulus::of_special(device, shape, &moduli)?;
+                let of_moduli = powers_of(&modulus, moduli.len(), exponent_bits)?;
+                let modulus = DynModulus::splat_special(device, shape, moduli[1])?;
+                let of_one = powers_of(&modulus, moduli.len(), exponent_bits)?;
+                let values = moduli.iter().filter_map(|modulus| modulus.value());
+                for (row, n) in values.enumerate() {
+                    let right = of_moduli(row, &n);
+                    tally.row(right, || format!("{what}: row {row}"));
+                    let right = of_one(row, &moduli[1].value().unwrap_or_default());
+                    tally.row(right, || format!("{what}: one modulus, row {row}"));
+                }
+                Ok(())
+            });
+        }
+    }
+    tally.finish();
+}
+
+/// Powers of 3 by exponents of at most `exponent_bits` bits; returns their check against a modulus.
+fn powers_of(
+    modulus: &DynModulus,
+    rows: usize,
+    exponent_bits: usize,
+) -> Result<impl Fn(usize, &BigUint) -> bool> {
+    let mut random = Random::new(seed());
+    let mut exponents: Vec<_> = (0..rows).map(|_| random.bits(exponent_bits)).collect();
+    exponents[0].set_bit(exponent_bits as u64 - 1, true);
+    let batch = DynBatch::from_biguints(modulus.device(), modulus.shape(), &exponents)?;
+    let powers = DynResidues::powers_of(3, &batch, modulus)?.to_batch()?.to_biguints()?;
+    Ok(move |row: usize, n: &BigUint| powers[row] == BigUint::from(3u32).modpow(&exponents[row], n))
+}
+
 /// Checks that Fermat's test to base 3 passes for the primes among special numbers alone, and that
 /// residues equal the powers of `BigUint`.
 fn passes(name: &str, numbers: &[SpecialModulus], is_prime: impl Fn(u32) -> bool) {

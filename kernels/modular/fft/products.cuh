@@ -131,7 +131,7 @@ struct OfLongFactors : Phase {
 // Rows of T = a b.
 template <class S, u32 FACTORS>
 struct FactorRows {
-  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES, SCRATCH = 0;
   static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
@@ -179,7 +179,7 @@ struct ShiftedDown {
 // Rows of Q = floor(H Y / R), for l <= MAX_SHIFT.
 template <class S, class Dividend, u32 MAX_SHIFT>
 struct QuotientRows {
-  static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
+  static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES, SCRATCH = 0;
   static constexpr bool IS_FIRST_SHIFTED = true;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {

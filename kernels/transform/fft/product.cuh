@@ -63,13 +63,14 @@ struct FftProduct {
   // Columns of a cluster's block: its share of a piece from each of PARTS, and those just below.
   static constexpr u32 COLUMNS = CLUSTER == 1 ? 0 : (P + 16 * PIECES) * u32{sizeof(i64)};
   static constexpr u32 SHARED = VALUES + max_of(STORED * THREADS * u32{sizeof(Complex)}, COLUMNS);
-  static constexpr u32 SCRATCH = PARTS == CLUSTER ? 0 : PARTS * P * sizeof(Complex);
+  // Points of the parts, then memory of the rows.
+  static constexpr u32 ROWS_AT = PARTS == CLUSTER ? 0 : PARTS * P * sizeof(Complex);
+  static constexpr u32 SCRATCH = ROWS_AT + Rows::SCRATCH;
   static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
   static constexpr u32 PERSISTENT = CLUSTERS && PARTS == CLUSTER ? 0 : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    if (threadIdx.x == 0)
-      *fft::Exchange<P>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
+    begin(shared);
     GPUINT_UNROLL(1)
     for (u32 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
       if (Rows::is_skipped(o, row)) continue;
@@ -85,17 +86,32 @@ struct FftProduct {
       } else {
         GPUINT_UNROLL(1)
         for (u32 k = 0; k < PARTS; ++k) prefetch(o, row, k);
-        GPUINT_UNROLL(1)
-        for (u32 k = 0; k < PARTS; ++k) {
-          multiply_part(o, row, k, x, shared);
-          Complex* const to = points(o, k);
-          GPUINT_UNROLL(16)
-          for (u32 i = 0; i < fft::RADIX; ++i) to[i * THREADS] = x[i];
-          __syncthreads();  // nobody reads any more what is in shared memory
-        }
-        write_columns(o, row, x, shared);
+        multiply_parts(o, row, x, shared);
       }
     }
+  }
+
+ protected:
+  // Prepares the shared memory of a block.
+  GPUINT_DEVICE static void begin(unsigned char* shared) {
+    if (threadIdx.x == 0)
+      *fft::Exchange<P>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
+  }
+
+  // Multiplies a row, part after part.
+  GPUINT_DEVICE static void multiply_parts(const Operands& o, u64 row, Complex (&x)[fft::RADIX],
+                                           unsigned char* shared) {
+    GPUINT_UNROLL(1)
+    for (u32 k = 0; k < PARTS; ++k) {
+      multiply_part(o, row, k, x, shared);
+      if constexpr (PARTS > 1) {
+        Complex* const to = points(o, k);
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) to[i * THREADS] = x[i];
+        __syncthreads();  // nobody reads any more what is in shared memory
+      }
+    }
+    write_columns(o, row, x, shared);
   }
 
  private:

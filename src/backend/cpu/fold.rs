@@ -1,4 +1,4 @@
-//! Reduction modulo special moduli `N = k 2^n + c`, by the equations of
+//! Reduction modulo special moduli `N = k 2^n + c` and powers, by the equations of
 //! `kernels/modular/special.cuh`, with limbs of 64 bits.
 //!
 //! One pass computes `r = m (k lo - c hi) - q N` for `x = hi 2^n + lo` and an estimate `q`. A limb
@@ -7,23 +7,37 @@
 
 use super::limbs::LIMB_BITS;
 use super::linear::limb_at;
+use super::product;
 use super::rows::{Failed, Outcome, Row, Rows};
+use crate::backend::Params;
 use crate::error::Result;
 
 pub(super) fn fold(rows: Rows<'_>) -> Result<Failed> {
     let (digit, distance) = (rows.params.digit, i64::from(rows.params.distance));
     rows.each(0, |Row { ins: [x, exponent, record], outs: [out, _], .. }, _| {
-        let factor = if limb_at(exponent, distance) & 1 == 1 { digit as i64 } else { 1 };
-        let n = (record[0] >> 32) as usize;
-        let k = i64::from(record[0] as u32);
-        let c = i64::from(record[1] as i32);
-        let fold = Fold { k, c, n, factor };
-        let quotient = fold.quotient(x);
-        if fold.subtract(out, x, quotient) {
-            fold.subtract(out, x, quotient - 1);
+        Fold::new(record, factor(exponent, distance, digit)).reduce(out, x);
+        Outcome::default()
+    })
+}
+
+pub(super) fn pow_special(rows: Rows<'_>) -> Result<Failed> {
+    let Params { digit, distance, exponent_bits, .. } = rows.params;
+    let n = rows.limbs();
+    rows.each(2 * n + product::scratch_limbs(n), |row, scratch| {
+        let Row { ins: [a, exponent, record], outs: [out, _], .. } = row;
+        let (square, scratch) = scratch.split_at_mut(2 * n);
+        out.copy_from_slice(a);
+        for bit in (distance..distance + exponent_bits).rev() {
+            product::square(square, out, scratch);
+            Fold::new(record, factor(exponent, bit.into(), digit)).reduce(out, square);
         }
         Outcome::default()
     })
+}
+
+/// Returns the factor of a fold: the digit where the bit of the exponent is set.
+fn factor(exponent: &[u64], bit: i64, digit: u64) -> i64 {
+    if limb_at(exponent, bit) & 1 == 1 { digit as i64 } else { 1 }
 }
 
 struct Fold {
@@ -34,6 +48,22 @@ struct Fold {
 }
 
 impl Fold {
+    /// Reads the record of a modulus.
+    fn new(record: &[u64], factor: i64) -> Self {
+        let n = (record[0] >> 32) as usize;
+        let k = i64::from(record[0] as u32);
+        let c = i64::from(record[1] as i32);
+        Self { k, c, n, factor }
+    }
+
+    /// Sets `out` to `m k x` modulo the modulus, for `x` below its square.
+    fn reduce(&self, out: &mut [u64], x: &[u64]) {
+        let quotient = self.quotient(x);
+        if self.subtract(out, x, quotient) {
+            self.subtract(out, x, quotient - 1);
+        }
+    }
+
     /// Returns `q` with `-1/32 < m k x / N - hi - q < 1`.
     fn quotient(&self, x: &[u64]) -> i64 {
         let Self { k, c, n, factor } = *self;

@@ -103,6 +103,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulResidues => (arithmetic::mul_residues, Quadratic),
         Op::SquareResidues => (arithmetic::square_residues, Quadratic),
         Op::Fold => (fold::fold, Linear),
+        Op::PowSpecial => (fold::pow_special, Cubic),
         Op::StrongBase2 => (primes::strong_base2, Cubic),
         Op::StrongTerms => (primes::strong_terms, Linear),
         Op::ExtraStrongTerms => (primes::extra_strong_terms, Linear),

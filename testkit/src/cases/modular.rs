@@ -13,6 +13,8 @@ use crate::oracle;
 /// Distance of the bit of the exponent that `fold` reads, and the digit of its factor.
 const FOLD_BIT: u32 = 37;
 const FOLD_DIGIT: u64 = 3;
+/// Bits from there on that `pow_special` reads.
+const POWER_BITS: u32 = 3;
 /// Rows of wide powers, which take a slow machine seconds each.
 const LONG_POWERS: usize = 5;
 
@@ -71,16 +73,32 @@ pub(super) fn reduced(a: &BigUint, x: &Row<'_>) -> BigUint {
 /// `k a mod n` for `n = k 2^e + c`, `k digit a mod n` where a bit of the exponent is set.
 pub(super) fn folded(x: &Row<'_>) -> BigUint {
     let a = x.input(0, 2 * x.shape.bytes());
+    let (modulus, n) = special_modulus(x);
+    let params = &x.operands.params;
+    let factor = if x.b().bit(params.distance.into()) { params.digit } else { 1 };
+    rest(&(a * modulus.k() * factor), &n)
+}
+
+/// The fold of the square for each bit of an exponent, from the highest one on.
+pub(super) fn special_power(x: &Row<'_>) -> BigUint {
+    let (modulus, n) = special_modulus(x);
+    let (params, exponent) = (&x.operands.params, x.b());
+    let bits = params.distance..params.distance + params.exponent_bits;
+    bits.rev().fold(x.a(), |power, bit| {
+        let factor = if exponent.bit(bit.into()) { params.digit } else { 1 };
+        rest(&(&power * &power * modulus.k() * factor), &n)
+    })
+}
+
+/// The special modulus of a row, and its value.
+fn special_modulus(x: &Row<'_>) -> (SpecialModulus, BigUint) {
     let record = &x.operands.inputs[2][16 * x.divisor_row()..];
     let word = |index: usize| {
         let bytes = record[4 * index..].first_chunk();
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     };
     let modulus = SpecialModulus::new(word(0), word(1), word(2) as i32);
-    let n = modulus.value().expect("the modulus is special");
-    let params = &x.operands.params;
-    let factor = if x.b().bit(params.distance.into()) { params.digit } else { 1 };
-    rest(&(a * word(0) * factor), &n)
+    (modulus, modulus.value().expect("the modulus is special"))
 }
 
 /// Divisors, one of which may be such that residues are longer than it. All may have nearly the
@@ -178,7 +196,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
             return preparation;
         }
         Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
-        Op::Fold => fold(draws, is_one),
+        Op::Fold | Op::PowSpecial => special(draws, is_one),
         Op::PowSecret => secret_powers(draws, is_one, variant >= 2),
         // Sums and halves.
         _ => sums(draws, is_one, variant >= 2),
@@ -326,9 +344,10 @@ fn secret_powers(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> 
     launch
 }
 
-/// Products of residues modulo `k 2^n + c`, and the ends of their range.
-fn fold(draws: &mut Draws<'_>, is_one: bool) -> Operands {
+/// Residues modulo `k 2^n + c` or their products, and the ends of their range.
+fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let shape = draws.shape;
+    let is_power = draws.op == Op::PowSpecial;
     let (mut records, mut products, mut exponents) = (Vec::new(), Vec::new(), Vec::new());
     let mut modulus = SpecialModulus::new(1, 1, 1);
     for row in 0..draws.count {
@@ -346,13 +365,18 @@ fn fold(draws: &mut Draws<'_>, is_one: bool) -> Operands {
             records.extend(words.into_iter().flat_map(u32::to_le_bytes));
         }
         let n = modulus.value().expect("the modulus is special");
-        products.push(residue(draws, &n) * residue(draws, &n));
+        let a = residue(draws, &n);
+        products.push(if is_power { a } else { a * residue(draws, &n) });
         exponents.push(draws.value(shape.bits));
     }
     let mut launch = draws.launch([vec![], draws.column(&exponents), records], 1);
-    launch.inputs[0] = crate::launch::bytes_of(products.iter(), 2 * shape.bits);
+    let width = if is_power { shape.bits } else { 2 * shape.bits };
+    launch.inputs[0] = crate::launch::bytes_of(products.iter(), width);
     launch.params.broadcast_divisor = is_one.into();
     launch.params.digit = FOLD_DIGIT;
     launch.params.distance = FOLD_BIT;
+    if is_power {
+        launch.params.exponent_bits = POWER_BITS;
+    }
     launch
 }
