@@ -1416,6 +1416,16 @@ gpuint_status gpuint_modulus_splat_special(const gpuint_device *device,
                                            gpuint_modulus **out);
 
 /**
+ * Stores true and the parts of a number `k * 2^n + c` with odd `k < 2^31`, `n >= 128` and
+ * `0 < |c| <= 2^13`, and false and zeros for other numbers.
+ */
+gpuint_status gpuint_special_modulus_recognize(const char *number,
+                                               bool *is_special,
+                                               uint32_t *k,
+                                               uint32_t *n,
+                                               int32_t *c);
+
+/**
  * Stores true if products of residues are reduced in linear time.
  */
 gpuint_status gpuint_modulus_is_special(const gpuint_modulus *modulus, bool *is_special);
@@ -1585,6 +1595,16 @@ gpuint_status gpuint_fixed_base_pow_rows(const gpuint_fixed_base *base,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+/**
+ * Stores the primes from `first` on and below `end`, in ascending order, and their number:
+ * at most `capacity`. If more are left, a call whose `first` exceeds the last prime goes on.
+ */
+gpuint_status gpuint_primes(uint64_t first,
+                            uint64_t end,
+                            uint64_t *primes,
+                            size_t capacity,
+                            size_t *count);
 
 /**
  * Stores the smallest prime factor below `limit` of each of `count` numbers, which are texts,

@@ -7,7 +7,9 @@ use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use gpuint::SpecialModulus;
 use gpuint::num_bigint::{BigInt, BigUint};
+use gpuint::sieve::Primes;
 
 use crate::handle::{Byte, Handle, Integer, get, insert};
 use crate::interrupt::interruptible;
@@ -224,6 +226,45 @@ impl<A: Handle> Output<(A::Object, Vec<u64>)> for (*mut *mut A, *mut u64, usize)
         unsafe { write_array(self.1, self.2, words.into_iter()) }?;
         // SAFETY: the caller's.
         unsafe { write(self.0, insert(rows)) };
+        Ok(())
+    }
+}
+
+/// The first primes, and their number.
+impl Output<Primes> for (*mut u64, usize, *mut usize) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check_array(self.0, self.1, names[0])?;
+        check(self.2, names[2])
+    }
+
+    unsafe fn store(self, primes: Primes) -> Result<()> {
+        let primes: Vec<u64> = primes.take(self.1).collect();
+        // SAFETY: the caller's.
+        unsafe { write(self.2, primes.len()) };
+        // SAFETY: the array has at least as many elements.
+        unsafe { write_array(self.0, primes.len(), primes.into_iter()) }
+    }
+}
+
+/// True and the parts of a special modulus, or false and zeros.
+impl Output<Option<SpecialModulus>> for (*mut bool, *mut u32, *mut u32, *mut i32) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check(self.0, names[0])?;
+        check(self.1, names[1])?;
+        check(self.2, names[2])?;
+        check(self.3, names[3])
+    }
+
+    unsafe fn store(self, form: Option<SpecialModulus>) -> Result<()> {
+        let (k, n, c) = form.map_or((0, 0, 0), |form| (form.k(), form.n(), form.c()));
+        // SAFETY: the caller's.
+        unsafe { write(self.0, form.is_some()) };
+        // SAFETY: as above.
+        unsafe { write(self.1, k) };
+        // SAFETY: as above.
+        unsafe { write(self.2, n) };
+        // SAFETY: as above.
+        unsafe { write(self.3, c) };
         Ok(())
     }
 }

@@ -49,6 +49,12 @@ functions! {
         DynModulus::splat_special(device, device.shape_for(bits)?, modulus)
     };
 
+    /// Stores true and the parts of a number `k * 2^n + c` with odd `k < 2^31`, `n >= 128` and
+    /// `0 < |c| <= 2^13`, and false and zeros for other numbers.
+    fn gpuint_special_modulus_recognize(
+        number: *const c_char; is_special: *mut bool, k: *mut u32, n: *mut u32, c: *mut i32
+    ) = |number: &BigUint| Ok::<_, Error>(SpecialModulus::recognize(number));
+
     /// Stores true if products of residues are reduced in linear time.
     fn gpuint_modulus_is_special(modulus: *const Modulus; is_special: *mut bool) =
         |modulus: &DynModulus| Ok::<_, Error>(modulus.is_special());

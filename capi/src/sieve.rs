@@ -13,6 +13,12 @@ use crate::memory::{array, numbers};
 use crate::status::Failure;
 
 functions! {
+    /// Stores the primes from `first` on and below `end`, in ascending order, and their number:
+    /// at most `capacity`. If more are left, a call whose `first` exceeds the last prime goes on.
+    fn gpuint_primes(
+        first: u64, end: u64; primes: *mut u64, capacity: usize, count: *mut usize
+    ) = |first, end| Ok::<_, Failure>(gpuint::sieve::primes(first..end));
+
     /// Stores the smallest prime factor below `limit` of each of `count` numbers, which are texts,
     /// and 0 where there is none. A prime is no factor of itself, and 0 has the factor 2. The time
     /// of a number is proportional to its length and to the number of primes below `limit`.

@@ -478,6 +478,15 @@ static void check_special_moduli(void) {
   CHECK(is_special);
   OK(gpuint_modulus_is_special(other, &is_special));
   CHECK(!is_special);
+  uint32_t factor = 9, exponent = 9;
+  int32_t term = 9;
+  OK(gpuint_special_modulus_recognize("0x6000000000000000000000000000000000000000000001",
+                                      &is_special, &factor, &exponent, &term));
+  CHECK(is_special && factor == 3 && exponent == 181 && term == 1);
+  OK(gpuint_special_modulus_recognize("97", &is_special, &factor, &exponent, &term));
+  CHECK(!is_special && factor == 0 && exponent == 0 && term == 0);
+  FAILS(gpuint_special_modulus_recognize("97", &is_special, &factor, NULL, &term),
+        GPUINT_STATUS_INVALID_POINTER, "argument n is NULL");
   OK(gpuint_residues_powers_of(5, exponents, modulus, &powers));
   OK(gpuint_residues_to_batch(powers, &values));
   check_row(values, 0, "1953125");
@@ -505,6 +514,16 @@ static void check_sieves(void) {
   const char* values[3] = {"91", "0x61", "10403"};
   const uint64_t terms[3] = {1, 3, 9}, exponents[3] = {11, 23, 31};
   uint64_t factors[3] = {7, 7, 7};
+  uint64_t primes[5] = {0, 0, 0, 0, 7};
+  size_t found = 9;
+  OK(gpuint_primes(2, 100, primes, 4, &found));
+  CHECK(found == 4 && primes[0] == 2 && primes[3] == 7 && primes[4] == 7);
+  OK(gpuint_primes(90, 100, primes, 4, &found));
+  CHECK(found == 1 && primes[0] == 97 && primes[1] == 3);
+  OK(gpuint_primes(100, 90, NULL, 0, &found));
+  CHECK(found == 0);
+  FAILS(gpuint_primes(2, 100, NULL, 4, &found), GPUINT_STATUS_INVALID_POINTER,
+        "argument primes is NULL");
   OK(gpuint_smallest_factors(values, 3, 102, factors, 3));
   CHECK(factors[0] == 7 && factors[1] == 0 && factors[2] == 101);
   OK(gpuint_progression_smallest_factors("1", "100000000000000000000000000000000000000000000000000",

@@ -21,12 +21,26 @@ from ._device import Device, DeviceLike
 from ._mask import Mask
 from .errors import RangeError
 
-__all__ = ["Constellation", "Exponents", "Family", "Progression", "smallest_factors"]
+__all__ = ["Constellation", "Exponents", "Family", "Progression", "primes", "smallest_factors"]
 
 _WORD = 64
 
 Words: TypeAlias = Iterable[int] | npt.NDArray[np.integer[Any]]
 """Integers from 0 to `2**64 - 1`."""
+
+
+def primes(start: int, stop: int) -> npt.NDArray[np.uint64]:
+    """Returns the primes from `start` on and below `stop`, in ascending order.
+
+    The sieve of Eratosthenes takes memory for a segment, for the primes up to the root of `stop`
+    and for the result. Both bounds have at most 64 bits.
+
+    >>> from gpuint import sieve
+    >>> sieve.primes(90, 110).tolist()
+    [97, 101, 103, 107, 109]
+    """
+    bounds = of_width(start, _WORD, "start"), of_width(stop, _WORD, "stop")
+    return _unpacked(_gpuint.primes(*bounds))
 
 
 def smallest_factors(numbers: Iterable[int], limit: int) -> npt.NDArray[np.uint64]:
@@ -40,7 +54,7 @@ def smallest_factors(numbers: Iterable[int], limit: int) -> npt.NDArray[np.uint6
     [7, 0, 0, 0]
     """
     values = [unsigned(number, "numbers") for number in items(numbers, "numbers", "ints")]
-    return _factors(_gpuint.smallest_factors(values, of_width(limit, 32, "limit")))
+    return _unpacked(_gpuint.smallest_factors(values, of_width(limit, 32, "limit")))
 
 
 class Progression:
@@ -77,7 +91,7 @@ class Progression:
         A prime is no factor of itself. 0 has the factor 2.
         """
         words = _words(terms, "terms")
-        return _factors(_gpuint.progression_factors(self._a, self._c, words, _limit(limit)))
+        return _unpacked(_gpuint.progression_factors(self._a, self._c, words, _limit(limit)))
 
     def __repr__(self) -> str:
         if isinstance(self._a, int):
@@ -112,7 +126,7 @@ class Exponents:
         """
         words = _words(exponents, "exponents")
         factors = _gpuint.power_factors(self._k, self._base, self._c, words, _limit(limit))
-        return _factors(factors)
+        return _unpacked(factors)
 
     def __repr__(self) -> str:
         return f"Exponents({self._k}, {self._base}, {self._c})"
@@ -216,5 +230,5 @@ def _words(values: Words, name: str) -> npt.NDArray[np.uint64]:
     return np.array(given, dtype=np.uint64)
 
 
-def _factors(words: bytearray) -> npt.NDArray[np.uint64]:
+def _unpacked(words: bytearray) -> npt.NDArray[np.uint64]:
     return np.frombuffer(words, dtype=np.uint64)

@@ -40,7 +40,7 @@ mod _gpuint {
             PaillierPublicKey, paillier_encoded,
         },
         residues::{FixedBase, Modulus, Residues, recognize_special},
-        sieve::{power_factors, progression_factors, smallest_factors, survivors},
+        sieve::{power_factors, primes, progression_factors, smallest_factors, survivors},
         signed::SignedBatch,
         trees::{Crt, ProductTree},
     };

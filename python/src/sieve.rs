@@ -51,7 +51,7 @@ pub(crate) fn progression_factors<'py>(
         Factor::Power(base, exponent) => Progression::of_power(base, exponent, c.0),
         Factor::Number(a) => Progression::new(a.0, c.0),
     };
-    factors(py, || numbers.smallest_factors(terms.as_slice(), limit))
+    words(py, || numbers.smallest_factors(terms.as_slice(), limit))
 }
 
 /// Returns the smallest factors of k b^n + c for each n of `exponents`.
@@ -65,7 +65,13 @@ pub(crate) fn power_factors<'py>(
     limit: u64,
 ) -> PyResult<Bound<'py, PyByteArray>> {
     let numbers = Exponents::new(k, base, c.0);
-    factors(py, || numbers.smallest_factors(exponents.as_slice(), limit))
+    words(py, || numbers.smallest_factors(exponents.as_slice(), limit))
+}
+
+/// Returns the primes of a range.
+#[pyfunction]
+pub(crate) fn primes(py: Python<'_>, start: u64, stop: u64) -> PyResult<Bound<'_, PyByteArray>> {
+    words(py, || Ok(sieve::primes(start..stop).collect()))
 }
 
 /// Returns the smallest factors of numbers.
@@ -76,7 +82,7 @@ pub(crate) fn smallest_factors<'py>(
     limit: u32,
 ) -> PyResult<Bound<'py, PyByteArray>> {
     let numbers: Vec<BigUint> = numbers.0;
-    factors(py, || sieve::smallest_factors(&numbers, limit))
+    words(py, || sieve::smallest_factors(&numbers, limit))
 }
 
 /// Returns a mask of the indices at which no number of any family has a small factor.
@@ -93,11 +99,11 @@ pub(crate) fn survivors(
     detached(py, || constellation.survivors(device, len, limit)).map(Mask)
 }
 
-/// Returns factors as words of 64 bits.
-fn factors<'py>(
+/// Returns words of 64 bits.
+fn words<'py>(
     py: Python<'py>,
     find: impl FnOnce() -> gpuint::Result<Vec<u64>> + Send,
 ) -> PyResult<Bound<'py, PyByteArray>> {
-    let factors = detached(py, find)?;
-    bytes_of(py, &factors, u64::to_ne_bytes)
+    let words = detached(py, find)?;
+    bytes_of(py, &words, u64::to_ne_bytes)
 }

@@ -32,6 +32,17 @@ def test_factors_of_numbers_are_those_of_divisions():
         sieve.smallest_factors([1], 2**32)
 
 
+def test_primes_are_those_of_divisions():
+    assert sieve.primes(0, 1000).tolist() == PRIMES
+    assert sieve.primes(997, 997).tolist() == sieve.primes(1000, 5).tolist() == []
+    high = sieve.primes(10**12, 10**12 + 62)
+    assert high.dtype == np.uint64
+    assert high.tolist() == [10**12 + 39, 10**12 + 61]
+    for bounds in [(-1, 5), (0, 2**64)]:
+        with pytest.raises(gpuint.RangeError):
+            sieve.primes(*bounds)
+
+
 @pytest.mark.parametrize("c", [1, -1, -(10**40)])
 def test_factors_of_terms_are_those_of_divisions(c):
     terms = [1, 2, 3, 10, 2**64 - 1, 0, 3]
