@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use gpuint_testkit::random::Random;
@@ -124,6 +126,34 @@ fn decimal_and_hexadecimal_candidates_are_tested() {
     );
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stderr.starts_with("8 candidates on cpu"), "{}", run.stderr);
+}
+
+/// A first block of 65536 candidates is tested while the next one is read.
+#[test]
+fn first_candidates_are_tested_before_the_last_ones_are_read() {
+    let mut command = command(&["-", "--sieve", "0"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (sender, lines) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        for line in stdout.lines() {
+            sender.send(line.unwrap()).unwrap();
+        }
+    });
+    const EVEN: usize = 70_000;
+    let text: String = (1..=EVEN).map(|i| format!("{}\n", 4 * i)).collect();
+    stdin.write_all(text.as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    // The input is open: a program that reads on first has no line.
+    let first = lines.recv_timeout(Duration::from_secs(120));
+    drop(stdin);
+    assert_eq!(first.as_deref(), Ok("4 has factors: 2"));
+    assert!(child.wait().unwrap().success());
+    reader.join().unwrap();
+    let rest: Vec<String> = lines.iter().collect();
+    assert_eq!(rest.len(), EVEN - 1);
+    assert_eq!(rest[EVEN - 2], format!("{} has factors: 2", 4 * EVEN));
 }
 
 /// Candidates and errors of files that several threads read: all numbers are even.

@@ -2,7 +2,8 @@
 //!
 //! One thread reads blocks of candidates, sieves a block at a time, and cuts it into batches that
 //! take the devices about two seconds. The calling thread tests a batch on all devices by groups of
-//! one width, and writes its lines, while the other prepares the next one.
+//! one width, and writes its lines, while the other prepares the next one. The first blocks are
+//! small, so that a file of one million candidates is tested while it is read and sieved.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,8 +27,14 @@ use super::options::Share;
 use super::prepare::{self, Row, State};
 use super::verdict::Verdict;
 
-/// Candidates of a block, which are sieved together.
+/// Maximum number of candidates of a block, which are sieved together.
 const BLOCK_ROWS: usize = 1 << 20;
+/// Minimum number of candidates of the first block. Blocks double, so that the first tests begin
+/// early, and each block is tested while the next one is read and sieved.
+const FIRST_BLOCK_ROWS: usize = 1 << 16;
+/// Numbers below the limit of the sieve for each candidate of the first block. The primes below a
+/// limit take as long as about `limit / 200` candidates: a sixth of such a block.
+const LIMIT_OF_ROW: u64 = 32;
 /// Bytes of the candidates' texts in a block.
 const BLOCK_BYTES: usize = 1 << 28;
 /// Time after which a block ends, so that results of a slow pipe are not held back.
@@ -107,7 +114,15 @@ struct Producer<'a, 'i> {
     /// Bytes of the input before and after the block, and its rows.
     bytes: (u64, u64),
     rows: usize,
+    /// Candidates of the next block.
+    block_rows: usize,
     times: Summary,
+}
+
+/// Returns the number of candidates of the first block.
+fn first_block_rows(limit: u64) -> usize {
+    let rows = usize::try_from(limit / LIMIT_OF_ROW).unwrap_or(BLOCK_ROWS);
+    rows.clamp(FIRST_BLOCK_ROWS, BLOCK_ROWS)
 }
 
 impl Producer<'_, '_> {
@@ -148,7 +163,7 @@ impl Producer<'_, '_> {
         let start = Instant::now();
         let first = self.input.bytes();
         let (mut candidates, mut bytes) = (Vec::<Candidate>::new(), 0);
-        while candidates.len() < BLOCK_ROWS
+        while candidates.len() < self.block_rows
             && bytes < BLOCK_BYTES
             && (candidates.is_empty() || start.elapsed() < BLOCK_TIME)
         {
@@ -160,6 +175,7 @@ impl Producer<'_, '_> {
         }
         self.bytes = (first, self.input.bytes());
         self.rows = candidates.len();
+        self.block_rows = BLOCK_ROWS.min(2 * self.block_rows);
         self.times.read += start.elapsed();
         if candidates.is_empty() {
             return Ok(false);
@@ -207,6 +223,7 @@ pub(crate) fn run(
         block: Vec::new().into_iter(),
         bytes: (0, 0),
         rows: 0,
+        block_rows: first_block_rows(settings.sieve),
         times: Summary::default(),
     };
     let mut tester = Tester { pool, settings, found, summary: Summary::default() };
