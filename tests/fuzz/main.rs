@@ -144,7 +144,7 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 26] = [
+const WITHOUT_FORM: [Op; 27] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
@@ -155,6 +155,7 @@ const WITHOUT_FORM: [Op; 26] = [
     Op::MulResidues,
     Op::SquareResidues,
     Op::Fold,
+    Op::PowSpecial,
     Op::StrongBase2,
     Op::StrongTerms,
     Op::ExtraStrongTerms,
