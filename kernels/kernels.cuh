@@ -52,6 +52,7 @@
 #include "modular/fft/pow_special.cuh"
 #include "modular/fold.cuh"
 #include "modular/linear.cuh"
+#include "modular/tensor/mul_add_secret.cuh"
 #include "modular/tensor/pow_secret.cuh"
 #include "prime/terms.cuh"
 #include "root/isqrt.cuh"

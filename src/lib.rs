@@ -209,7 +209,7 @@ pub use num_bigint;
 pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
-pub use ops::secret::{SecretBatch, SecretExponents, SecretModulus};
+pub use ops::secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus};
 pub use ops::signed::{DynSignedBatch, SignedBatch};
 pub use ops::tree::shared::SharedFactors;
 pub use ops::tree::{DynProductTree, ProductTree};

@@ -82,6 +82,7 @@ const fn check(op: Op) -> Check {
         | Op::MulResidues
         | Op::SquareResidues
         | Op::PowSecret
+        | Op::MulAddSecret
         | Op::Fold
         | Op::PowSpecial
         | Op::Shl

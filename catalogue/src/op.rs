@@ -19,8 +19,10 @@ pub enum Operand {
     Prepared,
     /// A prepared odd modulus (`kernels/modular/odd_modulus.cuh`).
     OddModulus,
-    /// A secret odd modulus (`kernels/modular/tensor/pow_secret.cuh`).
+    /// A secret odd modulus (`kernels/modular/tensor/regular.cuh`).
     SecretModulus,
+    /// A secret factor modulo a secret odd modulus (`kernels/modular/tensor/regular.cuh`).
+    SecretFactor,
     /// A modulus `k 2^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as
     /// `i32`, 0.
     SpecialModulus,
@@ -62,6 +64,7 @@ impl Operand {
             Self::Double => 2 * shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
             Self::OddModulus | Self::SecretModulus => 2 * shape.bytes(),
+            Self::SecretFactor => 3 * shape.bytes(),
             Self::SpecialModulus => 16,
             Self::Sign => size_of::<i8>(),
             Self::Length | Self::Bits => size_of::<u32>(),
@@ -289,6 +292,11 @@ operations! {
     PowSecret = "pow_secret" {
         inputs: [Integer, Exponent], prepared: SecretModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent, ExponentBits]
+    }
+    /// `a f + c mod n` for secret factors, secret odd moduli and any `a` and `c`.
+    MulAddSecret = "mul_add_secret" {
+        inputs: [Integer, Rhs], prepared: SecretFactor, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastRhs]
     }
     /// The product of the powers `a_i^(e_i) mod v` of the bases of a row, by prepared divisors.
     PowProductMod = "pow_product_mod" {

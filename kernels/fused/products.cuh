@@ -58,7 +58,7 @@ struct FusedForms {
 template <u32 TILES, bool SHARED_WIDE_, bool KEPT, class Forms_ = FusedForms<TILES>>
 struct FusedProducts {
   static constexpr bool SHARED_WIDE = SHARED_WIDE_, IS_KEPT = KEPT;
-  // True if no instruction depends on values (modular/tensor/pow_secret.cuh).
+  // True if no instruction depends on values (modular/tensor/regular.cuh).
   static constexpr bool IS_REGULAR = false;
   static constexpr u32 UNROLL = KEPT || TILES <= 4 ? 4 : TILES <= 8 ? 2 : 1;
   using Forms = Forms_;

@@ -162,6 +162,7 @@ impl Call<'_> {
                 Operand::Prepared
                 | Operand::OddModulus
                 | Operand::SecretModulus
+                | Operand::SecretFactor
                 | Operand::SpecialModulus,
             ) => broadcast_divisor,
             Some(Operand::Exponent) => broadcast_exponent,

@@ -1,7 +1,7 @@
 //! Operands that are secret.
 //!
-//! Powers of these types take the same instructions, branches and addresses for all exponents and
-//! moduli of a stated length, and for all bases. `tests/ptx` proves it for the kernels as nvcc
+//! Powers and products of these types take the same instructions, branches and addresses for all
+//! exponents, factors and moduli of a stated length, and for all bases and summands. `tests/ptx` proves it for the kernels as nvcc
 //! compiles them; the CPU computes by the crate `crypto-bigint`. `SECURITY.md` lists what the
 //! promise covers.
 //!
@@ -29,6 +29,7 @@ use crate::backend::{Buffer, HostBuffer, Operands, Params};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::mask::Mask;
 use crate::rows::whole_rows;
 use crate::strategy::Strategy;
 
@@ -90,12 +91,28 @@ impl SecretBatch {
         self.0.try_clone()
     }
 
+    /// Returns the mask of the rows that are 0. It is not secret; the rest of the rows stays so.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn is_zero_mask(&self) -> Result<Mask> {
+        self.0.is_zero_mask()
+    }
+
     /// Computes [`pow_secret`](DynBatch::pow_secret) of secret bases.
     ///
     /// # Errors
     /// As [`pow_secret`](DynBatch::pow_secret).
     pub fn pow_secret(&self, exponents: &SecretExponents, modulus: &SecretModulus) -> Result<Self> {
         self.0.pow_secret(exponents, modulus)
+    }
+
+    /// Computes [`mul_add_secret`](DynBatch::mul_add_secret) of secret rows.
+    ///
+    /// # Errors
+    /// As [`mul_add_secret`](DynBatch::mul_add_secret).
+    pub fn mul_add_secret(&self, factor: &SecretFactor, addend: &Self) -> Result<Self> {
+        self.0.mul_add_secret(factor, addend)
     }
 
     /// Number of rows.
@@ -120,6 +137,13 @@ impl SecretBatch {
     #[must_use]
     pub fn device(&self) -> &Device {
         self.0.device()
+    }
+}
+
+/// The rows are secret from here on: copies that were made before are not overwritten.
+impl From<DynBatch> for SecretBatch {
+    fn from(rows: DynBatch) -> Self {
+        Self(rows)
     }
 }
 
@@ -245,20 +269,7 @@ impl SecretModulus {
     /// [`Driver`](Error::Driver).
     pub fn of_rows(device: &Device, shape: Shape, bytes: &[u8]) -> Result<Self> {
         device.kernel(Op::PowSecret, Strategy::Auto, shape, 1)?;
-        let (row_bytes, limbs) = (shape.bytes(), shape.bits / 64);
-        let rows = whole_rows(bytes.len(), row_bytes)?;
-        let is_even = |row: &[u8]| row[0] & 1 == 0;
-        if let Some(row) = bytes.chunks(row_bytes).position(is_even) {
-            return Err(Error::EvenModulus { row });
-        }
-        let mut n = Zeroizing::new(zeroed_vec::<u64>(limbs)?);
-        let mut records = Zeroizing::new(zeroed_vec::<u64>(2 * limbs * rows)?);
-        for (row, record) in bytes.chunks(row_bytes).zip(records.chunks_mut(2 * limbs)) {
-            bytemuck::cast_slice_mut(&mut n).copy_from_slice(row);
-            write_record(&n, record);
-        }
-        let records = SecretBatch::from_le_bytes(device, shape, bytemuck::cast_slice(&records))?;
-        Ok(Self { records, is_broadcast: false })
+        Ok(Self { records: records(device, shape, bytes, None)?, is_broadcast: false })
     }
 
     /// Prepares one modulus for all rows.
@@ -273,11 +284,80 @@ impl SecretModulus {
     }
 }
 
+/// Secret factors modulo secret odd moduli, prepared on a device: one for each row, or one for all
+/// rows.
+#[derive(Debug)]
+pub struct SecretFactor {
+    /// Three rows of each factor.
+    records: SecretBatch,
+    is_broadcast: bool,
+}
+
+impl SecretFactor {
+    /// Prepares a factor and a modulus for each row, of the bytes of the rows as in
+    /// [`SecretBatch::from_le_bytes`]. Factors may exceed their moduli.
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](Error::LengthMismatch) if there are not as many factors as moduli, and
+    /// as [`SecretModulus::of_rows`].
+    pub fn of_rows(device: &Device, shape: Shape, factors: &[u8], moduli: &[u8]) -> Result<Self> {
+        device.kernel(Op::MulAddSecret, Strategy::Auto, shape, 1)?;
+        let records = records(device, shape, moduli, Some(factors))?;
+        Ok(Self { records, is_broadcast: false })
+    }
+
+    /// Prepares one factor and its modulus for all rows.
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](Error::LengthMismatch) if there is not one row of bytes, and as
+    /// [`of_rows`](Self::of_rows).
+    pub fn splat(device: &Device, shape: Shape, factor: &[u8], modulus: &[u8]) -> Result<Self> {
+        let factor = Self::of_rows(device, shape, factor, modulus)?;
+        one_row(factor.records.len() / 3)?;
+        Ok(Self { is_broadcast: true, ..factor })
+    }
+}
+
+/// Makes the records of odd moduli, and of a factor for each where there are factors.
+fn records(
+    device: &Device,
+    shape: Shape,
+    moduli: &[u8],
+    factors: Option<&[u8]>,
+) -> Result<SecretBatch> {
+    let (row_bytes, limbs) = (shape.bytes(), shape.bits / 64);
+    let rows = whole_rows(moduli.len(), row_bytes)?;
+    if let Some(factors) = factors {
+        let (left, right) = (whole_rows(factors.len(), row_bytes)?, rows);
+        if left != right {
+            return Err(Error::LengthMismatch { left, right });
+        }
+    }
+    let is_even = |row: &[u8]| row[0] & 1 == 0;
+    if let Some(row) = moduli.chunks(row_bytes).position(is_even) {
+        return Err(Error::EvenModulus { row });
+    }
+    let length = if factors.is_some() { 3 * limbs } else { 2 * limbs };
+    let mut aligned = [(); 2].map(|()| Zeroizing::new(vec![0_u64; limbs]));
+    let [n, f] = &mut aligned;
+    let mut records = Zeroizing::new(zeroed_vec::<u64>(length * rows)?);
+    for (row, record) in records.chunks_mut(length).enumerate() {
+        let at = row * row_bytes..(row + 1) * row_bytes;
+        bytemuck::cast_slice_mut(n).copy_from_slice(&moduli[at.clone()]);
+        let factor = factors.map(|factors| {
+            bytemuck::cast_slice_mut(f).copy_from_slice(&factors[at]);
+            f.as_slice()
+        });
+        write_record(n, factor, record);
+    }
+    SecretBatch::from_le_bytes(device, shape, bytemuck::cast_slice(&records))
+}
+
 fn one_row(rows: usize) -> Result<()> {
     if rows == 1 { Ok(()) } else { Err(Error::LengthMismatch { left: 1, right: rows }) }
 }
 
-/// # Powers of secrets
+/// # Powers and products of secrets
 impl DynBatch {
     /// Computes `self^exponents mod modulus`, row by row, for secret exponents and moduli. The rows
     /// may exceed the moduli. The power 0 is 1, and everything is 0 modulo 1.
@@ -297,18 +377,10 @@ impl DynBatch {
     ) -> Result<SecretBatch> {
         let view = self.view();
         let records = &modulus.records;
-        let operands = [
+        self.check_secrets([
             (&exponents.rows, exponents.is_broadcast, exponents.rows.len()),
             (records, modulus.is_broadcast, records.len() / 2),
-        ];
-        for (operand, is_broadcast, rows) in operands {
-            if operand.shape() != self.shape() {
-                let (left, right) = (self.shape(), operand.shape());
-                return Err(Error::ShapeMismatch { left, right });
-            }
-            let rows = if is_broadcast { self.len() } else { rows };
-            view.check_operand(operand.device(), rows)?;
-        }
+        ])?;
         let mut power = SecretBatch(view.alloc()?);
         let params = Params {
             broadcast_divisor: modulus.is_broadcast,
@@ -324,5 +396,68 @@ impl DynBatch {
         };
         view.launch(Op::PowSecret, operands)?;
         Ok(power)
+    }
+
+    /// Computes `self factor + addend mod modulus`, row by row, for the secret factors and moduli
+    /// of `factor`. `addend` has one row for each row, or one row for all rows. The rows, factors
+    /// and addends may exceed the moduli.
+    ///
+    /// Neither branches nor addresses nor the number of instructions depend on the values.
+    ///
+    /// ```
+    /// use gpuint::{Device, DynBatch, SecretBatch, SecretFactor, narrowest};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let shape = narrowest(1024).unwrap();
+    /// let row = |value: u8| [vec![value], vec![0; shape.bits / 8 - 1]].concat();
+    /// let rows = DynBatch::from_biguints(&device, shape, [3u32, 200].map(BigUint::from))?;
+    /// let factor = SecretFactor::splat(&device, shape, &row(50), &row(101))?;
+    /// let addend = SecretBatch::from_le_bytes(&device, shape, &row(7))?;
+    /// let sums = rows.mul_add_secret(&factor, &addend)?;
+    /// assert_eq!(sums.reveal()?.to_biguints()?, [56u32, 8].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`pow_secret`](Self::pow_secret).
+    pub fn mul_add_secret(
+        &self,
+        factor: &SecretFactor,
+        addend: &SecretBatch,
+    ) -> Result<SecretBatch> {
+        let view = self.view();
+        let records = &factor.records;
+        let is_one = addend.len() == 1;
+        let operands =
+            [(addend, is_one, addend.len()), (records, factor.is_broadcast, records.len() / 3)];
+        self.check_secrets(operands)?;
+        let mut sum = SecretBatch(view.alloc()?);
+        let params = Params {
+            broadcast_divisor: factor.is_broadcast,
+            broadcast_rhs: is_one,
+            ..Params::default()
+        };
+        let operands = Operands {
+            ins: [Some(self.buffer()), Some(addend.0.buffer()), Some(records.0.buffer())],
+            outs: [Some(sum.0.buffer_mut()), None],
+            params,
+            ..view.operands()
+        };
+        view.launch(Op::MulAddSecret, operands)?;
+        Ok(sum)
+    }
+
+    /// Checks operands with their numbers of rows, where one row serves all or not.
+    fn check_secrets(&self, operands: [(&SecretBatch, bool, usize); 2]) -> Result<()> {
+        for (operand, is_broadcast, rows) in operands {
+            if operand.shape() != self.shape() {
+                let (left, right) = (self.shape(), operand.shape());
+                return Err(Error::ShapeMismatch { left, right });
+            }
+            let rows = if is_broadcast { self.len() } else { rows };
+            self.view().check_operand(operand.device(), rows)?;
+        }
+        Ok(())
     }
 }

@@ -150,6 +150,7 @@ const WITHOUT_FORM: [Op; 27] = [
     Op::ShiftedInverse,
     Op::Prepare,
     Op::PowSecret,
+    Op::MulAddSecret,
     Op::HalveMod,
     Op::PrepareOdd,
     Op::MulResidues,

@@ -149,13 +149,17 @@ struct Montgomery : P {
     }
   }
   // x <- x y / R + c mod v, for c <= v, whose limb index<Turned>(tile) is summand(tile). The sum is
-  // below R + 2 v < 3 R.
+  // below R + 2 v < 3 R. Of regular products y is 1 or c is 0, for any c: the sum is below R + v.
   template <class Summand>
   GPUINT_DEVICE void multiply_add(Limbs& x, Summand summand) const {
     u32 above = product(x, summand);
-    GPUINT_UNROLL(1)
-    while (above != 0)
-      if (this->template subtract<Order::Turned>(x, this->for_high(), x)) --above;
+    if constexpr (P::IS_REGULAR) {
+      this->subtract_multiple(x, this->for_high(), above);
+    } else {
+      GPUINT_UNROLL(1)
+      while (above != 0)
+        if (this->template subtract<Order::Turned>(x, this->for_high(), x)) --above;
+    }
   }
 
   // Writes the residue below v of x, a product by 1 and so at most v, to a row of COUNT limbs in

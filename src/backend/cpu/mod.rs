@@ -94,6 +94,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::SquareMod => (arithmetic::square_mod, Quadratic),
         Op::PowMod => (arithmetic::pow_mod, Cubic),
         Op::PowSecret => (secret::pow_secret, Cubic),
+        Op::MulAddSecret => (secret::mul_add_secret, Quadratic),
         Op::PowProductMod => (arithmetic::pow_product_mod, Cubic),
         Op::AddMod => (arithmetic::add_mod, Linear),
         Op::SubMod => (arithmetic::sub_mod, Linear),

@@ -1,4 +1,5 @@
-//! Powers whose time does not depend on values, by the arithmetic of the crate `crypto-bigint`.
+//! Powers and products whose time does not depend on values, by the arithmetic of the crate
+//! `crypto-bigint`.
 
 use std::sync::OnceLock;
 
@@ -34,16 +35,54 @@ pub(super) fn pow_secret(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+pub(super) fn mul_add_secret(rows: Rows<'_>) -> Result<Failed> {
+    let is_broadcast = rows.params.broadcast_divisor;
+    let shared = OnceLock::new();
+    rows.each(0, |Row { ins: [a, c, record], outs: [out, _], .. }, _| {
+        let n = &record[..out.len()];
+        let own;
+        let params = if is_broadcast {
+            shared.get_or_init(|| constants(n))
+        } else {
+            own = constants(n);
+            &own
+        };
+        // The record has `f 2^(2 BITS) mod n`: the form of `f 2^BITS`.
+        let mut factor = BoxedMontyForm::from_montgomery(integer(&record[2 * out.len()..]), params);
+        let mut base = BoxedMontyForm::new(integer(a), params);
+        let mut scaled = &base * &factor;
+        let mut product = BoxedMontyForm::from_montgomery(scaled.retrieve(), params);
+        let mut addend = BoxedMontyForm::new(integer(c), params);
+        let mut sum = &product + &addend;
+        let mut result = sum.retrieve();
+        out.copy_from_slice(result.as_words());
+        for form in [&mut factor, &mut base, &mut scaled, &mut product, &mut addend, &mut sum] {
+            form.zeroize();
+        }
+        result.zeroize();
+        Outcome::default()
+    })
+}
+
 fn integer(limbs: &[u64]) -> BoxedUint {
     BoxedUint::from_words(limbs.iter().copied())
 }
 
 /// Writes the record of an odd modulus `n`: `n`, and `2^(2 BITS) mod n`
-/// (`kernels/modular/tensor/pow_secret.cuh`).
-pub(crate) fn write_record(n: &[u64], record: &mut [u64]) {
-    let (modulus, square) = record.split_at_mut(n.len());
+/// (`kernels/modular/tensor/regular.cuh`). With a factor `f`, the record ends with
+/// `f 2^(2 BITS) mod n`.
+pub(crate) fn write_record(n: &[u64], factor: Option<&[u64]>, record: &mut [u64]) {
+    let (modulus, rest) = record.split_at_mut(n.len());
+    let (square, scaled) = rest.split_at_mut(n.len());
     modulus.copy_from_slice(n);
     let params = constants(n);
+    if let Some(factor) = factor {
+        let mut form = BoxedMontyForm::new(integer(factor), &params);
+        let mut form_of_form = BoxedMontyForm::new(form.as_montgomery().clone(), &params);
+        scaled.copy_from_slice(form_of_form.as_montgomery().as_words());
+        form.zeroize();
+        form_of_form.zeroize();
+    }
     // In Montgomery's form, 1 is `2^BITS mod n`, and this number is the square.
     let mut radix = BoxedMontyForm::one(&params);
     let mut form = BoxedMontyForm::new(radix.as_montgomery().clone(), &params);

@@ -27,7 +27,7 @@ mod verify;
 
 pub use draws::Draws;
 pub use machine::Machine;
-pub use modular::secret_records;
+pub use modular::{secret_factor_records, secret_records};
 pub use row::{Condition, Expected};
 pub use run::{Task, check, check_grids, wrong};
 pub use table::{expected, operands, variants};

@@ -44,6 +44,28 @@ pub fn secret_records(moduli: &[BigUint], bits: usize) -> Vec<u8> {
     crate::launch::bytes_of(records.iter(), bits)
 }
 
+/// Records of secret factors modulo secret moduli: `n`, `2^(2 BITS) mod n` and
+/// `f 2^(2 BITS) mod n`.
+#[must_use]
+pub fn secret_factor_records(pairs: &[[BigUint; 2]], bits: usize) -> Vec<u8> {
+    let record = |[f, n]: &[BigUint; 2]| {
+        let square = power(2 * bits);
+        [n.clone(), rest(&square, n), rest(&(f * square), n)]
+    };
+    let records: Vec<_> = pairs.iter().flat_map(record).collect();
+    crate::launch::bytes_of(records.iter(), bits)
+}
+
+/// `a f + c mod n` by the record of `f` and `n`.
+pub(super) fn secret_sum(x: &Row<'_>) -> BigUint {
+    let part =
+        |index| value_of(&x.operands.inputs[2], 3 * x.divisor_row() + index, x.shape.bytes());
+    let (n, bits) = (part(0), x.bits());
+    let inverse = oracle::inverse_mod(&power(bits), &n).expect("the modulus is odd");
+    let factor = part(2) * &inverse * &inverse;
+    rest(&(x.a() * factor + x.b()), &n)
+}
+
 /// `a^e mod n` by the record of `n`.
 pub(super) fn secret_power(x: &Row<'_>) -> BigUint {
     let n = value_of(&x.operands.inputs[2], 2 * x.divisor_row(), x.shape.bytes());
@@ -198,6 +220,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
         Op::Fold | Op::PowSpecial => special(draws, is_one),
         Op::PowSecret => secret_powers(draws, is_one, variant >= 2),
+        Op::MulAddSecret => secret_sums(draws, is_one, variant >= 2),
         // Sums and halves.
         _ => sums(draws, is_one, variant >= 2),
     };
@@ -311,6 +334,27 @@ fn residues(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operands {
     let launch = draws.launch(inputs, 1);
     let launch = draws.broadcast_rhs(launch, is_one_rhs);
     divided_by(launch, &moduli, is_one, draws)
+}
+
+/// Sums of a number and a multiple of any numbers, by factors of any size.
+fn secret_sums(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operands {
+    let mut pairs: Vec<_> = (0..draws.count)
+        .map(|_| {
+            let n = odd_modulus(draws);
+            [factor(draws, &n), n]
+        })
+        .collect();
+    if is_one {
+        let first = pairs[0].clone();
+        pairs.fill(first);
+    }
+    let mut column = || -> Vec<_> { pairs.iter().map(|[_, n]| factor(draws, n)).collect() };
+    let (a, c) = (column(), column());
+    let given = if is_one { &pairs[..1] } else { &pairs };
+    let records = secret_factor_records(given, draws.bits());
+    let mut launch = draws.launch([draws.column(&a), draws.column(&c), records], 1);
+    launch.params.broadcast_divisor = is_one.into();
+    draws.broadcast_rhs(launch, is_one_rhs)
 }
 
 /// Powers of any numbers, by exponents of at most one length.

@@ -93,6 +93,7 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::MulMod => Expected::value(oracle::mul_mod(&x.a(), &x.b(), &x.divisor())),
         Op::SquareMod => Expected::value(oracle::mul_mod(&x.a(), &x.a(), &x.divisor())),
         Op::PowSecret => Expected::value(modular::secret_power(x)),
+        Op::MulAddSecret => Expected::value(modular::secret_sum(x)),
         Op::PowMod => Expected::value(oracle::pow_mod(&x.a(), &x.b(), &x.divisor())),
         Op::PowProductMod => Expected::value(modular::product_of_powers(x)),
         Op::AddMod => Expected::value(oracle::add_mod(&x.a(), &x.b(), &x.divisor())),
@@ -161,7 +162,12 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         Op::Cmp | Op::EqMask | Op::LtMask | Op::Gather | Op::Isqrt => 2,
         Op::Lookup => rows::tables(shape),
         Op::Resize => rows::targets(shape).len(),
-        Op::MulWide | Op::AddMod | Op::SubMod | Op::PowSecret | Op::PowProductMod => 4,
+        Op::MulWide
+        | Op::AddMod
+        | Op::SubMod
+        | Op::PowSecret
+        | Op::MulAddSecret
+        | Op::PowProductMod => 4,
         Op::SumOfProducts => products::counts(is_slow).len(),
         Op::WideSumOfProducts => 2 * products::counts(is_slow).len(),
         Op::DivRemDigit => 2 * division::DIGITS,
@@ -235,6 +241,7 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         | Op::SquareMod
         | Op::PowMod
         | Op::PowSecret
+        | Op::MulAddSecret
         | Op::PowProductMod
         | Op::AddMod
         | Op::SubMod
