@@ -188,6 +188,11 @@ impl PrivateKey {
         &self.public
     }
 
+    /// The bytes of the prime factors, the least significant first.
+    pub(crate) fn factor_bytes(&self) -> [&[u8]; 2] {
+        [&self.p, &self.q]
+    }
+
     /// The prime factors. They are copies that nothing wipes.
     #[must_use]
     pub fn factors(&self) -> (BigUint, BigUint) {

@@ -39,13 +39,3 @@ impl PreparedKey {
         Ok(rows.resized(self.wide)?.wrapping_mul_all(n)?.wrapping_add_all(1)?)
     }
 }
-
-/// Makes `rows` rows of one value. Only one row is copied to the device.
-pub(crate) fn repeated(
-    device: &Device,
-    shape: Shape,
-    value: &BigUint,
-    rows: usize,
-) -> Result<DynBatch> {
-    Ok(DynBatch::splat(device, shape, value, 1)?.gather(&vec![0; rows])?)
-}
