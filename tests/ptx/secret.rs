@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, Op, Product};
-use gpuint_testkit::cases::secret_records;
+use gpuint_testkit::cases::{secret_factor_records, secret_records};
 use gpuint_testkit::launch::{Operands, Params, bytes_of};
 use gpuint_testkit::operands::{ones, power};
 use gpuint_testkit::oracle;
@@ -108,17 +108,22 @@ fn secret_power(
     run.counts
 }
 
-/// The same power by the kernel whose time may depend on operands.
-fn fast_power(module: &Module, secret: &Secret, bits: usize, rows: usize, traced: bool) -> Counts {
+/// The record of a divisor for the kernels whose time may depend on operands.
+fn prepared(module: &Module, divisor: &BigUint, bits: usize) -> Vec<u8> {
     let preparing = Operands {
-        inputs: [bytes_of(std::iter::once(&secret.modulus), bits), vec![], vec![]],
+        inputs: [bytes_of(std::iter::once(divisor), bits), vec![], vec![]],
         outputs: [plain(bits).prepared_bytes(), 0],
         rows: 1,
         ..Operands::default()
     };
     let prepared = run(module, &format!("gpuint_prepare_classical_b{bits}"), &preparing, false);
     let [records, _] = prepared.outcome.outputs;
-    let given = launch(secret, bits, rows, records, None);
+    records
+}
+
+/// The same power by the kernel whose time may depend on operands.
+fn fast_power(module: &Module, secret: &Secret, bits: usize, rows: usize, traced: bool) -> Counts {
+    let given = launch(secret, bits, rows, prepared(module, &secret.modulus, bits), None);
     run(module, &format!("gpuint_pow_mod_tensor_b{bits}"), &given, traced).counts
 }
 
@@ -133,14 +138,37 @@ fn module(bits: usize) -> Option<Module> {
 }
 
 /// Compares the traces of a kernel for all secrets with that for the first one.
-fn differences(secrets: &[Secret], mut trace: impl FnMut(&Secret) -> ptxi::Trace) -> Vec<String> {
+fn differences<S: Named>(secrets: &[S], mut trace: impl FnMut(&S) -> ptxi::Trace) -> Vec<String> {
     let first = trace(&secrets[0]);
     assert!(!first.is_empty());
-    let difference = |secret: &Secret| {
+    let difference = |secret: &S| {
         let found = first.difference(&trace(secret))?;
-        Some(format!("{}: {found:?}", secret.name))
+        Some(format!("{}: {found:?}", secret.name()))
     };
     secrets[1..].iter().filter_map(difference).collect()
+}
+
+trait Named {
+    fn name(&self) -> &str;
+}
+
+impl Named for Secret {
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+impl Named for Sum {
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+/// Asserts that a kernel has no instructions whose time depends on values.
+fn check_instructions(counts: &Counts) {
+    for slow in ["div", "rem", "sqrt", "rcp", "call"] {
+        assert_eq!(counts.matching(slow).warp, 0, "{slow}");
+    }
 }
 
 fn check_traces(bits: usize, exponent_bits: usize) {
@@ -148,10 +176,7 @@ fn check_traces(bits: usize, exponent_bits: usize) {
     let secrets = secrets(bits, exponent_bits);
     let found = differences(&secrets, |secret| {
         let counts = secret_power(&module, secret, (bits, exponent_bits), ROWS, true);
-        // Instructions whose time depends on values.
-        for slow in ["div", "rem", "sqrt", "rcp", "call"] {
-            assert_eq!(counts.matching(slow).warp, 0, "{slow}");
-        }
+        check_instructions(&counts);
         counts.trace
     });
     assert!(found.is_empty(), "{bits} bits depend on secrets:\n{}", found.join("\n"));
@@ -207,4 +232,126 @@ fn secret_powers_cost_little_more_than_fast_ones() {
         }
     }
     assert!(dear.is_empty(), "{}", dear.join("\n"));
+}
+
+/// Secret operands of a sum `a factor + addend mod modulus`.
+struct Sum {
+    name: &'static str,
+    a: BigUint,
+    factor: BigUint,
+    addend: BigUint,
+    modulus: BigUint,
+}
+
+/// Operands with extreme values.
+fn sums(bits: usize) -> Vec<Sum> {
+    let mut random = Random::new(SEED);
+    let modulus = random_below(&mut random, bits) | power(bits - 1) | BigUint::from(1u32);
+    let [a, factor, addend] = [(); 3].map(|()| random_below(&mut random, bits));
+    let with = |name, values: [&BigUint; 4]| {
+        let [a, factor, addend, modulus] = values.map(Clone::clone);
+        Sum { name, a, factor, addend, modulus }
+    };
+    let (zero, one, all) = (BigUint::ZERO, BigUint::from(1u32), ones(bits));
+    let above = power(bits - 1) + 1u32;
+    let short = power(bits / 3) + 1u32;
+    let last = &modulus - 1u32;
+    vec![
+        with("random", [&a, &factor, &addend, &modulus]),
+        with("row 0", [&zero, &factor, &addend, &modulus]),
+        with("row of ones", [&all, &factor, &addend, &modulus]),
+        with("factor 0", [&a, &zero, &addend, &modulus]),
+        with("factor 1", [&a, &one, &addend, &modulus]),
+        with("addend 0", [&a, &factor, &zero, &modulus]),
+        with("addend of ones", [&a, &factor, &all, &modulus]),
+        with("sum 0", [&zero, &factor, &zero, &modulus]),
+        with("all of ones", [&all, &all, &all, &all]),
+        with("all below the modulus", [&last, &last, &last, &modulus]),
+        with("modulus above a power of two", [&a, &factor, &all, &above]),
+        with("short modulus", [&a, &factor, &addend, &short]),
+        with("modulus 1", [&a, &factor, &addend, &one]),
+    ]
+}
+
+/// Operands of equal rows. `records` are those of the factor, or of the modulus for a product
+/// without a factor.
+fn launch_sum(sum: &Sum, bits: usize, records: Vec<u8>) -> Operands {
+    let column = |value: &BigUint| bytes_of(std::iter::repeat_n(value, ROWS), bits);
+    Operands {
+        inputs: [column(&sum.a), column(&sum.addend), records],
+        outputs: [ROWS * bits / 8, 0],
+        rows: ROWS,
+        params: Params { broadcast_divisor: 1, ..Params::default() },
+        without_status: true,
+        ..Operands::default()
+    }
+}
+
+/// Traces of sums are equal for all operands, at all widths of the paths through registers.
+#[test]
+fn traces_of_secret_sums_are_equal() {
+    for bits in [1024, 2048, 3072, 4096, 8192] {
+        let Some((_, module)) = compiled(plain(bits), &[], |op, _| op == Op::MulAddSecret) else {
+            return;
+        };
+        let found = differences(&sums(bits), |sum| {
+            let pair = [sum.factor.clone(), sum.modulus.clone()];
+            let given = launch_sum(sum, bits, secret_factor_records(&[pair], bits));
+            let run = run(&module, &format!("gpuint_mul_add_secret_b{bits}"), &given, true);
+            let expected = (&sum.a * &sum.factor + &sum.addend) % &sum.modulus;
+            let expected = bytes_of(std::iter::repeat_n(&expected, ROWS), bits);
+            assert!(run.outcome.outputs[0] == expected, "{bits} bits, {}: a wrong sum", sum.name);
+            check_instructions(&run.counts);
+            run.counts.trace
+        });
+        assert!(found.is_empty(), "{bits} bits depend on secrets:\n{}", found.join("\n"));
+    }
+}
+
+/// The fast kernel of products is a leak: the comparison that finds none above finds it.
+#[test]
+fn traces_of_fast_products_differ() {
+    let bits = 2048;
+    let is_of_products = |op, by: Algorithm| match op {
+        Op::MulMod => by.product() == Some(Product::TensorCore),
+        Op::Prepare => by.product() == Some(Product::Classical),
+        _ => false,
+    };
+    let Some((_, module)) = compiled(plain(bits), &[], is_of_products) else { return };
+    let found = differences(&sums(bits), |sum| {
+        let records = prepared(&module, &sum.modulus, bits);
+        let given = launch_sum(sum, bits, records);
+        run(&module, &format!("gpuint_mul_mod_tensor_b{bits}"), &given, true).counts.trace
+    });
+    let names: Vec<_> = found.iter().filter_map(|text| text.split_once(':')).collect();
+    for leak in ["short modulus", "modulus 1"] {
+        assert!(names.iter().any(|(name, _)| *name == leak), "{leak} is not found: {found:?}");
+    }
+}
+
+/// The kernel that finds rows that are 0 has one trace for all others.
+#[test]
+fn traces_of_numbers_other_than_0_are_equal() {
+    for bits in [1024, 2048, 4096, 8192] {
+        let Some((_, module)) = compiled(plain(bits), &[], |op, _| op == Op::IsZeroMask) else {
+            return;
+        };
+        let trace = |value: &BigUint| {
+            let given = Operands {
+                inputs: [bytes_of(std::iter::repeat_n(value, ROWS), bits), vec![], vec![]],
+                rows: ROWS,
+                mask: true,
+                without_status: true,
+                ..Operands::default()
+            };
+            run(&module, &format!("gpuint_is_zero_mask_b{bits}"), &given, true).counts.trace
+        };
+        let random = random_below(&mut Random::new(SEED), bits);
+        let first = trace(&random);
+        for value in [1u32.into(), power(bits / 2), power(bits - 1), ones(bits)] {
+            let difference = first.difference(&trace(&value));
+            assert!(difference.is_none(), "{bits} bits, {value:x}: {difference:?}");
+        }
+        assert!(first.difference(&trace(&BigUint::ZERO)).is_some(), "{bits} bits: a mask is kept");
+    }
 }

@@ -1,9 +1,9 @@
-//! Powers of secret exponents modulo secret moduli.
+//! Powers and sums of secret operands modulo secret moduli.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, Device, DynBatch, Error, Op, Result, SecretBatch, SecretExponents, SecretModulus,
-    Shape, is_offered, narrowest,
+    Algorithm, Device, DynBatch, Error, Op, Result, SecretBatch, SecretExponents, SecretFactor,
+    SecretModulus, Shape, is_offered, narrowest,
 };
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, on_every_backend};
@@ -79,7 +79,74 @@ impl Check for Secrets {
     }
 }
 
-on_every_backend! { powers: Secrets, }
+struct Sums;
+
+/// Sums `b a + c mod n` for rows `b`, factors `a` and odd moduli `n`, where the addends `c` are the
+/// rows in reverse order: each operand for its row, then one factor, then one addend for all rows.
+fn secret_sums(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatch; 2]>> {
+    let bytes = |values: &[&BigUint]| bytes_of(values.iter().copied(), shape.bits);
+    let [a, n] = [|row: &Row| row.a.clone(), |row: &Row| row.b.clone() | BigUint::from(1u32)]
+        .map(|part| bytes(&rows.iter().map(part).collect::<Vec<_>>().iter().collect::<Vec<_>>()));
+    let b = DynBatch::from_biguints(device, shape, rows.iter().map(|row| &row.b))?;
+    let secret = SecretBatch::from(b.try_clone()?);
+    let reversed = bytes(&rows.iter().rev().map(|row| &row.a).collect::<Vec<_>>());
+    let row_bytes = shape.bytes();
+    let factors = [
+        SecretFactor::of_rows(device, shape, &a, &n)?,
+        SecretFactor::splat(device, shape, &a[..row_bytes], &n[..row_bytes])?,
+    ];
+    let addends = [&reversed[..], &reversed[..row_bytes]];
+    let pair = |(factor, addend): (&SecretFactor, &[u8])| {
+        let addend = SecretBatch::from_le_bytes(device, shape, addend)?;
+        Ok([b.mul_add_secret(factor, &addend)?, secret.mul_add_secret(factor, &addend)?])
+    };
+    let [each, one] = &factors;
+    [(each, addends[0]), (one, addends[0]), (each, addends[1])].into_iter().map(pair).collect()
+}
+
+impl Check for Sums {
+    const NAME: &str = "sums of secrets";
+    const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        if !is_offered(Op::MulAddSecret, Algorithm::Only, shape) {
+            for device in setting.devices() {
+                let row = vec![1; shape.bytes()];
+                let error = SecretFactor::splat(device, shape, &row, &row).err();
+                let is_right = matches!(error, Some(Error::KernelMissing { .. }));
+                tally.row(is_right, || format!("{shape} without sums of secrets: {error:?}"));
+            }
+            return;
+        }
+        for (_, device, rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
+            let what = Context::new(shape, "sums of secrets", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                for (index, sums) in secret_sums(device, shape, &rows)?.iter().enumerate() {
+                    for sum in sums {
+                        let found = sum.reveal()?.to_biguints()?;
+                        tally.row(found.len() == rows.len(), || format!("{what}: rows"));
+                        for (row, found) in found.iter().enumerate() {
+                            let of = &rows[if index == 1 { 0 } else { row }];
+                            let addend =
+                                if index == 2 { rows.len() - 1 } else { rows.len() - 1 - row };
+                            let n = of.b.clone() | BigUint::from(1u32);
+                            let product = oracle::mul_mod(&rows[row].b, &of.a, &n);
+                            let expected = oracle::add_mod(&product, &rows[addend].a, &n);
+                            tally.row(*found == expected, || format!("{what}: row {row}"));
+                        }
+                        let zeros: Vec<_> = found.iter().map(|sum| *sum == BigUint::ZERO).collect();
+                        let mask = sum.is_zero_mask()?.to_bools()?;
+                        tally.row(mask == zeros, || format!("{what}: zeros"));
+                    }
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+on_every_backend! { powers: Secrets, sums: Sums, }
 
 #[test]
 fn secrets_out_of_range_are_rejected() {
@@ -121,5 +188,23 @@ fn secrets_out_of_range_are_rejected() {
     let other = wide.pow_secret(&exponent, &modulus).unwrap_err();
     assert!(matches!(other, Error::ShapeMismatch { .. }), "{other}");
     let secret = SecretBatch::from_le_bytes(&device, shape, &two).unwrap();
+
+    let [three, one] = [&two[..128], &bytes(&[number(1)])[..]];
+    let factor = |factor: &[u8], moduli: &[u8]| {
+        SecretFactor::of_rows(&device, shape, factor, moduli).map(drop).unwrap_err()
+    };
+    let even = bytes(&[number(3), number(4)]);
+    assert_eq!(factor(&two, &even), Error::EvenModulus { row: 1 });
+    assert_eq!(factor(one, &two), mismatch);
+    assert!(matches!(factor(&two[1..], &two), Error::PartialRow { .. }));
+    let all = SecretFactor::splat(&device, shape, &two, &two).unwrap_err();
+    assert_eq!(all, mismatch);
+    let factor = SecretFactor::splat(&device, shape, one, three).unwrap();
+    let rows = DynBatch::splat(&device, shape, 2u64, 3).unwrap();
+    let other = rows.mul_add_secret(&factor, &secret).unwrap_err();
+    assert_eq!(other, Error::LengthMismatch { left: 3, right: 2 });
+    let other = wide.mul_add_secret(&factor, &secret).unwrap_err();
+    assert!(matches!(other, Error::ShapeMismatch { .. }), "{other}");
+    assert!(!format!("{factor:?}").contains('['));
     assert!(!format!("{secret:?} {exponent:?} {modulus:?}").contains('['));
 }
