@@ -19,7 +19,7 @@ use child::in_child;
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
-    SecretBatch, SecretExponents, SecretModulus, Shape, Share, interruptible,
+    SecretBatch, SecretExponents, SecretFactor, SecretModulus, Shape, Share, interruptible,
 };
 use gpuint_testkit::skip::skip;
 use libloading::Library;
@@ -512,7 +512,10 @@ fn memory_of_secrets_is_overwritten_before_it_is_freed() {
             assert_eq!(*secret.to_le_bytes()?, rows);
             let modulus = SecretModulus::splat(&device, shape, &row)?;
             let exponents = SecretExponents::of_rows(&device, shape, 1024, &rows)?;
-            secret.pow_secret(&exponents, &modulus)?.to_le_bytes()
+            let powers = secret.pow_secret(&exponents, &modulus)?;
+            let factor = SecretFactor::splat(&device, shape, &row, &row)?;
+            let concealed = SecretBatch::from(secret.reveal()?);
+            concealed.mul_add_secret(&factor, &powers)?.to_le_bytes()
         };
         work().unwrap();
         device.synchronize().unwrap();

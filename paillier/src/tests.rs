@@ -275,6 +275,28 @@ fn numbers_that_are_no_ciphertexts_name_their_row() {
     }
 }
 
+/// Keys of primes of Mersenne and of 5, which divides `R - 1`.
+#[test]
+fn keys_with_factors_of_unequal_lengths_decrypt() {
+    let device = Device::cpu();
+    let prime = |bits: u32| (BigUint::one() << bits) - 1u32;
+    for [p, q] in [[5u32.into(), prime(1279)], [prime(607), prime(521)]] {
+        let key = PrivateKey::new(&p, &q).unwrap();
+        let (n, decryptor) = (&p * &q, Decryptor::new(&device, &key).unwrap());
+        let plaintexts = [BigUint::zero(), BigUint::one(), &n - 1u32, &n / 2u32, p, q];
+        let encryptor = Encryptor::new(&device, key.public()).unwrap();
+        // A random number may be a multiple of a small factor.
+        let (square, random) = (&n * &n, BigUint::from(2u32));
+        let blind = random.modpow(&n, &square);
+        let numbers = plaintexts.each_ref().map(|m| (m * &n + 1u32) * &blind % &square);
+        let ciphertexts = encryptor.ciphertexts(&numbers).unwrap();
+        assert_eq!(decryptor.decrypt(&ciphertexts).unwrap(), plaintexts);
+    }
+    let key = PrivateKey::new(&7u32.into(), &prime(4253)).unwrap();
+    let reason = "a factor has more than 4096 bits";
+    assert_eq!(Decryptor::new(&device, &key).unwrap_err(), Error::InvalidKey { reason });
+}
+
 #[test]
 fn keys_of_other_owners_are_refused() {
     let setting = setting();
