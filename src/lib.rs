@@ -129,7 +129,8 @@
 //!
 //! # Secrets
 //!
-//! Times depend on the values: do not use this crate with secret numbers.
+//! Times depend on the values: do not use this crate with secret numbers, except as operands of
+//! [`DynBatch::pow_secret`] and [`DynBatch::mul_add_secret`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -30,8 +30,9 @@
 //!
 //! # Secrets
 //!
-//! Times of encryption, decryption and key generation depend on secret values. The section
-//! "Paillier" of the repository's `SECURITY.md` states who can learn what.
+//! Instructions, branches and addresses of decryption do not depend on secret values. Those of
+//! encryption and key generation do. The section "Paillier" of the repository's `SECURITY.md` states
+//! who can learn what.
 
 mod ciphertexts;
 mod decryptor;

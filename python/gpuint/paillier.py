@@ -12,8 +12,8 @@ and back.
 >>> key.decrypt(gradients * 3 + 1)
 [2.5, 0.25, 6.25]
 
-Times of encryption, decryption and key generation depend on secret values: SECURITY.md of the
-repository states who can learn what.
+Decryption takes the same instructions for all keys of one length. Times of encryption and of key
+generation depend on secret values: SECURITY.md of the repository states who can learn what.
 """
 
 from __future__ import annotations
