@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, GpuUint};
+use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, DynProductTree, GpuUint};
 use tracing::Level;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -105,4 +105,26 @@ fn reductions_take_three_products() {
     assert_eq!(products(&|| a.square_mod_repeatedly(4, &divisor).unwrap()), 4 * 3);
     // 5 = 0b101: a table of 4 powers and a product.
     assert_eq!(products(&|| a.pow_mod_all(5, &divisor).unwrap()), 5 * 3);
+}
+
+/// Twice as long a number takes one more step, whatever its length.
+#[test]
+fn long_numbers_are_reduced_in_logarithmic_steps() {
+    let _turn = turn();
+    let device = Device::cpu();
+    // The host divides by shorter products.
+    let row = (BigUint::from(1u32) << 70_001u32) - 5u32;
+    let rows = DynBatch::fitting(&device, [&row]).unwrap();
+    let tree = DynProductTree::new(&rows).unwrap();
+    let launches = |pieces: u32| {
+        let number = (BigUint::from(1u32) << (pieces * 70_000)) - 3u32;
+        let expected = &number % &row;
+        let log =
+            traced(|| assert_eq!(tree.remainders(&number).unwrap().row(0).unwrap(), expected));
+        log.lines().filter(|line| line.contains("launch{") && line.contains("new")).count()
+    };
+    let [two, four, eight, sixteen] = [2, 4, 8, 16].map(launches);
+    assert!(two < four, "{two} and {four} launches");
+    assert_eq!(eight - four, four - two);
+    assert_eq!(sixteen - eight, four - two);
 }

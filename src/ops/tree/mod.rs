@@ -86,14 +86,24 @@ impl DynProductTree {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
         let value = value.integer();
-        let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
         if value.bits() <= tree.length {
+            let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
             return self.descend(DynBatch::single(device, shape, &value)?);
         }
+        self.remainders_of_product(std::slice::from_ref(&*value))
+    }
+
+    /// Computes the product of `values` modulo each row.
+    pub(super) fn remainders_of_product(&self, values: &[BigUint]) -> Result<DynBatch> {
+        self.check_nonzero()?;
+        let Some(tree) = &self.tree else { return self.empty() };
+        let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
         let root = tree.prepared_root()?;
-        let one = DynBatch::single(device, shape, &BigUint::one())?;
-        let number = root.long_product(&one, &value)?;
-        returned(tree.descend(&root.fractions(number)?, &self.device)?, &self.device, self.shape)
+        let mut residue = DynBatch::single(device, shape, &BigUint::one())?;
+        for value in values {
+            residue = root.long_product(&residue, value)?;
+        }
+        returned(tree.descend(&root.fractions(residue)?, &self.device)?, &self.device, self.shape)
     }
 
     /// Computes the product of all other rows, modulo each row.

@@ -292,7 +292,7 @@ fn fraction(
     let root = Root::new(row(&part.product)?, part.length, bits)?;
     let mut residue = row(&part.sum)?;
     for (_, other) in parts.iter().enumerate().filter(|&(other, _)| other != index) {
-        residue = root.product(&residue, &row(&other.product)?)?;
+        residue = root.products(&residue, &row(&other.product)?)?;
     }
     for number in numbers {
         residue = root.long_product(&residue, number)?;

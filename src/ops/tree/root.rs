@@ -21,9 +21,10 @@
 //! difference modulo `2^F - 1` or `2^F` is `r`.
 //!
 //! It takes six products of `F` bits: two each for `X` and `Q`, which are upper halves, and one
-//! each for `a b` and `Q N`. `b` need not be below `N`.
+//! each for `a b` and `Q N`. `b` need not be below `N`, nor `a` if it has at most `v` bits.
+//! Products of one residue and several numbers share `X`: four products each.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
 use num_bigint::BigUint;
 
@@ -31,15 +32,39 @@ use super::nodes::{moved, tiled};
 use super::products::{halves, is_wrapped, wrapped_difference};
 use super::reciprocal::reciprocal;
 use crate::backend::cpu::integers::remainder;
+use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 
 /// Longest root by which the host divides longer numbers: its division takes the product of both
-/// lengths, and a device takes 12 products of one row for each piece of the length of the root.
+/// lengths, and a device takes four products for each piece of the length of the root.
 const HOST_DIVISOR_BITS: u64 = 1 << 16;
 
 /// Bits by which the precision of a reciprocal is less than the width of its row, if it can be.
 const SPARE_BITS: u64 = 64;
+
+/// Copies of a row, as the second operand of a batch.
+enum Copies<'r> {
+    One(&'r DynBatch),
+    Several(DynBatch),
+}
+
+impl<'r> Copies<'r> {
+    fn of(row: &'r DynBatch, count: usize) -> Result<Self> {
+        Ok(if count == 1 { Self::One(row) } else { Self::Several(tiled(row, count)?) })
+    }
+}
+
+impl Deref for Copies<'_> {
+    type Target = DynBatch;
+
+    fn deref(&self) -> &DynBatch {
+        match self {
+            Self::One(row) => row,
+            Self::Several(rows) => rows,
+        }
+    }
+}
 
 /// The product of all rows of a part, with its reciprocal.
 pub(super) struct Root {
@@ -70,58 +95,73 @@ impl Root {
     pub(super) fn fractions(&self, numbers: DynBatch) -> Result<DynBatch> {
         let (device, shape) = (self.product.device(), self.product.shape());
         let numbers = moved(numbers, device, shape)?.shl(shape.bits - self.length as usize)?;
-        let high = match numbers.len() {
-            1 => halves(&numbers, &self.reciprocal)?.1,
-            count => halves(&numbers, &tiled(&self.reciprocal, count)?)?.1,
-        };
+        let (_, high) = halves(&numbers, &*Copies::of(&self.reciprocal, numbers.len())?)?;
         // D Y = D (Y - 2^F) + D 2^F.
         numbers.wrapping_add(&high)
     }
 
-    /// Computes the product of a residue and a number of at most `precision - 2` bits, both one row
-    /// of the shape of the root.
-    pub(super) fn product(&self, residue: &DynBatch, number: &DynBatch) -> Result<DynBatch> {
+    /// Computes the products of a residue of one row and numbers of at most `precision - 2` bits,
+    /// in the shape of the root.
+    pub(super) fn products(&self, residue: &DynBatch, numbers: &DynBatch) -> Result<DynBatch> {
+        let count = numbers.len();
         let fraction = self.fractions(residue.try_clone()?)?;
-        let (_, quotient) = halves(number, &fraction)?;
+        let (_, quotients) = halves(numbers, &*Copies::of(&fraction, count)?)?;
         drop(fraction);
+        let (residues, roots) = (Copies::of(residue, count)?, Copies::of(&self.product, count)?);
         let rest = if is_wrapped(residue.device(), residue.shape()) {
-            let product = residue.cyclic_mul(number)?;
-            wrapped_difference(&product, &quotient.cyclic_mul(&self.product)?)?
+            let products = numbers.cyclic_mul(&residues)?;
+            wrapped_difference(&products, &quotients.cyclic_mul(&roots)?)?
         } else {
-            let product = residue.wrapping_mul(number)?;
-            product.wrapping_sub(&quotient.wrapping_mul(&self.product)?)?
+            let products = numbers.wrapping_mul(&residues)?;
+            products.wrapping_sub(&quotients.wrapping_mul(&roots)?)?
         };
         self.reduced(&rest)
     }
 
-    /// Computes the product of a residue and a number of any length: pieces of the number from the
-    /// highest one on, by Horner's rule, where the root is long.
+    /// Computes the product of a residue and a number of any length.
     pub(super) fn long_product(&self, residue: &DynBatch, number: &BigUint) -> Result<DynBatch> {
-        let is_divided = number.bits() > self.length && self.length <= HOST_DIVISOR_BITS;
-        let number = match is_divided {
-            true => Cow::Owned(remainder(number, &self.product.row(0)?)?),
-            false => Cow::Borrowed(number),
-        };
-        let (device, shape) = (self.product.device(), self.product.shape());
-        // Whole bytes, so that the radix, which has a bit more, is small enough, too.
-        let bits = (self.precision as usize - 2) / 8 * 8;
-        let radix = DynBatch::power_of_two(device, shape, bits)?;
-        let mut sum: Option<DynBatch> = None;
-        for piece in number.to_bytes_le().chunks(bits / 8).rev() {
-            let piece = DynBatch::single(device, shape, &BigUint::from_bytes_le(piece))?;
-            let term = self.product(residue, &piece)?;
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => self.reduced(&self.product(&sum, &radix)?.wrapping_add(&term)?)?,
-            });
-        }
-        sum.map_or_else(|| DynBatch::zeros(device, shape, 1), Ok)
+        self.products(residue, &self.remainder(number)?)
     }
 
-    /// Reduces a number below twice the root.
-    fn reduced(&self, number: &DynBatch) -> Result<DynBatch> {
-        let (difference, borrow) = number.overflowing_sub(&self.product)?;
-        number.select(&borrow, &difference)
+    /// Returns a number that is congruent to a number of any length, of at most `precision - 2`
+    /// bits.
+    ///
+    /// Pieces of a longer number are below the root. Pairs of neighbours are combined until one is
+    /// left: `4 m` products for `m` pieces, in `log2(m)` steps of batches.
+    pub(super) fn remainder(&self, number: &BigUint) -> Result<DynBatch> {
+        let (device, shape) = (self.product.device(), self.product.shape());
+        if number.bits() <= self.precision - 2 {
+            return DynBatch::single(device, shape, number);
+        }
+        if self.length <= HOST_DIVISOR_BITS {
+            return DynBatch::single(device, shape, &remainder(number, &self.product.row(0)?)?);
+        }
+        // Whole bytes. The power is at most the root.
+        let bytes = (self.length as usize - 1) / 8;
+        let mut power = DynBatch::power_of_two(device, shape, 8 * bytes)?;
+        let number = number.to_bytes_le();
+        let pieces = number.chunks(bytes).map(BigUint::from_bytes_le);
+        let mut pieces = DynBatch::from_biguints(device, shape, pieces)?;
+        while pieces.len() > 1 {
+            let highs = pieces.gather(&collected((1..pieces.len()).step_by(2))?)?;
+            let terms = self.products(&power, &highs)?;
+            let lows = pieces.gather(&collected((0..pieces.len()).step_by(2))?)?;
+            // A highest piece without a partner.
+            let rest = lows.slice(terms.len()..lows.len())?;
+            let sums = self.reduced(&lows.slice(0..terms.len())?.wrapping_add(&terms)?)?;
+            pieces = if rest.is_empty() { sums } else { DynBatch::concat(&[&sums, &rest])? };
+            if pieces.len() > 1 {
+                power = self.products(&power, &power)?;
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Reduces numbers below twice the root.
+    fn reduced(&self, numbers: &DynBatch) -> Result<DynBatch> {
+        let roots = Copies::of(&self.product, numbers.len())?;
+        let (difference, borrow) = numbers.overflowing_sub(&roots)?;
+        numbers.select(&borrow, &difference)
     }
 }
 
@@ -148,13 +188,19 @@ mod tests {
                 let residues = [root - 1u32, BigUint::ZERO, BigUint::one() % root, root / 3u32];
                 for residue in &residues[..if is_long { 1 } else { 4 }] {
                     for number in [BigUint::ZERO, power(most), power(most) - 1u32, root.clone()] {
-                        let product = prepared.product(&row(residue), &row(&number)).unwrap();
+                        let product = prepared.products(&row(residue), &row(&number)).unwrap();
                         let expected = residue * &number % root;
                         assert!(product.row(0).unwrap() == expected, "{bits} bits");
                     }
                 }
                 let residue = root / 3u32;
-                for number in [power(3 * most), power(2 * most) - 1u32, power(2 * most) / 7u32] {
+                let mut long =
+                    vec![power(3 * most), power(2 * most) - 1u32, power(2 * most) / 7u32];
+                if is_long {
+                    // Seven pieces of ones: the highest one has no partner in two steps.
+                    long.push(power((root.bits() - 1) / 8 * 56) - 1u32);
+                }
+                for number in long {
                     let product = prepared.long_product(&row(&residue), &number).unwrap();
                     let expected = &residue * &number % root;
                     assert!(product.row(0).unwrap() == expected, "{bits} bits, long");

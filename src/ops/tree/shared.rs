@@ -60,12 +60,14 @@ struct Base {
     indices: HashMap<BigUint, usize>,
     /// Numbers of which a number that is split is the product; none of a whole number.
     parts: Vec<Vec<usize>>,
+    /// Number of random partitions so far.
+    rounds: u64,
 }
 
 impl Base {
     /// Returns the index of a number.
     fn index(&mut self, number: BigUint) -> usize {
-        let Self { numbers, indices, parts } = self;
+        let Self { numbers, indices, parts, .. } = self;
         *indices.entry(number).or_insert_with_key(|number| {
             numbers.push(number.clone());
             parts.push(Vec::new());
@@ -160,8 +162,8 @@ impl Base {
         Ok(open)
     }
 
-    /// Splits numbers until all of them are coprime.
-    fn refine(&mut self, device: &Device, numbers: Vec<usize>) -> Result<()> {
+    /// Splits numbers until all of them are coprime, by trees of at most `most` bits.
+    fn refine(&mut self, device: &Device, numbers: Vec<usize>, most: u64) -> Result<()> {
         let mut open = numbers;
         loop {
             open.sort_unstable();
@@ -182,37 +184,94 @@ impl Base {
                 }
             }
             if !has_split && !next.is_empty() {
-                self.split_some(device, &next)?;
-                next = collected(next.iter().flat_map(|&index| self.parts_of(index)))?;
+                next = self.split_some(device, &next, most)?;
             }
             open = next;
         }
     }
 
-    /// Splits some of distinct numbers, of which each divides the product of the others.
-    fn split_some(&mut self, device: &Device, open: &[usize]) -> Result<()> {
-        let rounds = 2 * u64::from(open.len().ilog2()) + 2;
-        for round in 0..rounds {
+    /// Splits some of distinct numbers, of which each divides the product of the others. Returns
+    /// their parts. Trees have at most `most` bits, or one number.
+    ///
+    /// A density that splits numbers is likely to split their parts: several rounds follow each
+    /// other before the divisors of all numbers are computed again.
+    fn split_some(&mut self, device: &Device, open: &[usize], most: u64) -> Result<Vec<usize>> {
+        const MAX_SPLITS: u32 = 8;
+        let tries = 2 * open.len().ilog2() + 2;
+        let mut parts = collected(open.iter().copied())?;
+        let (mut failed, mut splits) = (0, 0);
+        while failed < tries && splits < MAX_SPLITS && (failed == 0 || splits == 0) {
             interrupt::check()?;
-            let density = round / 2 + 1;
+            // Another partition in each round: numbers that stay whole are not tried with it again.
+            self.rounds += 1;
+            let (round, density) = (self.rounds, failed / 2 + 1);
             let is_chosen = |index: usize| hash(round, index as u64) >> (64 - density) == 0;
             let (chosen, others): (Vec<usize>, Vec<usize>) =
-                open.iter().copied().partition(|&index| is_chosen(index));
-            if chosen.is_empty() || others.is_empty() {
-                continue;
-            }
-            let (a, b) = (self.rows(device, &chosen)?, self.rows(device, &others)?);
-            let (a_tree, b_tree) = (DynProductTree::new(&a)?, DynProductTree::new(&b)?);
-            let of_a = a_tree.remainders(&b_tree.root())?.gcd(&a)?.to_biguints()?;
-            let of_b = b_tree.remainders(&a_tree.root())?.gcd(&b)?.to_biguints()?;
+                parts.iter().copied().partition(|&index| is_chosen(index));
+            let divisors = match chosen.is_empty() || others.is_empty() {
+                true => [const { Vec::new() }; 2],
+                false => self.divisors_across(device, [&chosen, &others], most)?,
+            };
             let mut has_split = false;
-            for (&index, divisor) in chosen.iter().chain(&others).zip(of_a.iter().chain(&of_b)) {
+            let numbers = chosen.iter().chain(&others);
+            for (&index, divisor) in numbers.zip(divisors.iter().flatten()) {
                 has_split |= self.split(index, divisor);
             }
-            if has_split {
-                return Ok(());
+            match has_split {
+                true => splits += 1,
+                false => failed += 1,
+            }
+            parts = self.whole_parts(&parts)?;
+        }
+        if splits == 0 {
+            self.split_by_pairs(device, open)?;
+            parts = self.whole_parts(open)?;
+        }
+        Ok(parts)
+    }
+
+    /// Returns the different parts of numbers that are split or whole, but 1.
+    fn whole_parts(&self, numbers: &[usize]) -> Result<Vec<usize>> {
+        let mut parts = collected(numbers.iter().flat_map(|&index| self.factors(index)))?;
+        parts.sort_unstable();
+        parts.dedup();
+        parts.retain(|&index| !self.numbers[index].is_one());
+        Ok(parts)
+    }
+
+    /// Computes the greatest common divisor of each number of a side and the product of the other
+    /// side.
+    fn divisors_across(
+        &self,
+        device: &Device,
+        sides: [&[usize]; 2],
+        most: u64,
+    ) -> Result<[Vec<BigUint>; 2]> {
+        let (mut roots, mut trees) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
+        for (side, indices) in sides.into_iter().enumerate() {
+            let lengths = collected(indices.iter().map(|&index| self.numbers[index].bits()))?;
+            let parts = cut(&lengths, most);
+            for part in &parts {
+                let rows = self.rows(device, &indices[part.clone()])?;
+                let tree = DynProductTree::new(&rows)?;
+                roots[side].push(tree.root());
+                // Several trees at once may need more memory than there is.
+                trees[side].push((rows, (parts.len() == 1).then_some(tree)));
             }
         }
+        let mut divisors = [const { Vec::new() }; 2];
+        for (side, trees) in trees.into_iter().enumerate() {
+            for (rows, tree) in trees {
+                let tree = tree.map_or_else(|| DynProductTree::new(&rows), Ok)?;
+                let rests = tree.remainders_of_product(&roots[1 - side])?;
+                divisors[side].extend(rows.gcd(&rests)?.to_biguints()?);
+            }
+        }
+        Ok(divisors)
+    }
+
+    /// Splits a number by its common divisors with others, or others by it.
+    fn split_by_pairs(&mut self, device: &Device, open: &[usize]) -> Result<()> {
         for &index in open {
             let number = self.numbers[index].clone();
             let rows = self.rows(device, open)?;
@@ -340,7 +399,7 @@ impl Factored {
         }
         let flagged = indices.iter().zip(&divisors).filter_map(|(&index, d)| Some((index?, d)));
         let open = base.split_small(device, &collected(flagged)?)?;
-        base.refine(device, open)?;
+        base.refine(device, open, MAX_PART_BITS)?;
         let factors = |index: Option<usize>| index.map_or_else(Vec::new, |it| base.factors(it));
         let factors = collected(indices.into_iter().map(factors))?;
         Ok(Self { values, base, factors })
@@ -492,6 +551,34 @@ mod tests {
                 assert!(part.clone().all(|it| *it == prime) || !is_split, "{prime}: {factors:?}");
                 assert!(!is_split || part.count() > 0);
             }
+        }
+    }
+
+    #[test]
+    fn keys_of_primes_of_many_others_are_split_in_few_rounds() {
+        const KEYS: usize = 24;
+        const PRIMES: usize = 16;
+        let device = Device::cpu();
+        let primes: Vec<u64> = primes(1 << 24..(1 << 24) + 8000).take(KEYS * PRIMES).collect();
+        assert_eq!(primes.len(), KEYS * PRIMES);
+        // Each key has a prime of each of 16 stored numbers, and these have two primes.
+        let key =
+            |key: usize| (0..PRIMES).map(|it| BigUint::from(primes[it * KEYS + key])).product();
+        // Both primes of a stored number are of different keys.
+        let half = primes.len() / 2;
+        let pair = |it: usize| BigUint::from(primes[it]) * primes[half + (5 * it + 1) % half];
+        let values: Vec<BigUint> = (0..KEYS).map(key).chain((0..half).map(pair)).collect();
+        for most in [MAX_PART_BITS, 2000] {
+            let mut base = Base::default();
+            let numbers: Vec<usize> = values.iter().map(|it| base.index(it.clone())).collect();
+            base.refine(&device, numbers.clone(), most).unwrap();
+            for (&number, value) in numbers.iter().zip(&values) {
+                let factors = base.values(&base.factors(number));
+                assert_eq!(&factors.iter().product::<BigUint>(), value);
+                assert!(factors.iter().all(|it| it.bits() == 25), "{factors:?}");
+            }
+            // Two primes of a number are parted by a round with probability 1/2.
+            assert!(base.rounds <= 3 * u64::from(primes.len().ilog2()), "{} rounds", base.rounds);
         }
     }
 
