@@ -163,14 +163,16 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         numbers: &[BigUint],
         result: impl Fn(DynBatch, DynBatch) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
+        // Integers of the host are converted once for a tree that is kept.
         let tree = |device: &Device, range: &Range<usize>| {
             let rows = (self.rows)(device, range.clone())?;
-            Tree::new(&rows, &self.lengths[range.clone()])
+            let tree = Tree::new(&rows, &self.lengths[range.clone()])?;
+            Ok((rows, tree))
         };
         let parts = ranges.iter().enumerate().collect();
         let parts = on_devices(self.devices, parts, |device, (index, range)| {
             let is_kept = is_kept && index / self.devices.len() < max_trees(device.backend());
-            let tree = tree(device, range)?;
+            let (rows, tree) = tree(device, range)?;
             let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
             let fraction_bits = tree.fraction_bits();
             // Another device would wait for all that this one does after it.
@@ -179,7 +181,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
                 false => product,
             };
             let root = PartRoot { product, length: tree.length, fraction_bits, sum };
-            Ok((is_kept.then_some(tree), root))
+            Ok((is_kept.then_some((rows, tree)), root))
         })?;
         let (trees, roots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
@@ -187,10 +189,9 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         on_devices(self.devices, trees, |device, (index, kept)| {
             let fraction = fraction(&roots, index, bits, device, numbers)?;
             // Ends the memory of a tree with its descent.
-            let tree = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
+            let (rows, tree) = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
             let rests = tree.descend(&fraction, device)?;
             drop(tree);
-            let rows = (self.rows)(device, ranges[index].clone())?;
             let cofactors = returned(rests, device, rows.shape())?;
             result(rows, cofactors)
         })
@@ -406,6 +407,29 @@ mod tests {
             let error = divisors(&devices, &numbers([5, 7, 0]), 1).err();
             assert_eq!(error, Some(Error::DivisionByZero { row: 2 }));
         }
+    }
+
+    #[test]
+    fn rows_of_kept_trees_are_made_once() {
+        let values: Vec<BigUint> = (0..40u32).map(|i| BigUint::from(6 * i + 5).pow(9)).collect();
+        let lengths: Vec<u64> = values.iter().map(BigUint::bits).collect();
+        let devices = [Device::cpu(), Device::cpu()];
+        let made = AtomicUsize::new(0);
+        let source = Source {
+            devices: &devices,
+            lengths: &lengths,
+            rows: |device: &Device, range: Range<usize>| {
+                made.fetch_add(range.len(), Ordering::Relaxed);
+                DynBatch::fitting(device, &values[range])
+            },
+        };
+        let gcds = |rows: DynBatch, cofactors| rows.gcd(&cofactors)?.to_biguints();
+        let ranges = cut(&lengths, lengths.iter().sum::<u64>().div_ceil(2));
+        let kept = source.compute_parts(&ranges, true, &[], gcds).unwrap();
+        assert_eq!(made.swap(0, Ordering::Relaxed), values.len());
+        let again = source.compute_parts(&ranges, false, &[], gcds).unwrap();
+        assert_eq!(made.load(Ordering::Relaxed), 2 * values.len());
+        assert_eq!(kept, again);
     }
 
     #[test]
