@@ -33,6 +33,7 @@ mod batch_gcd {
     pub(crate) mod table;
     pub(crate) mod weak;
     pub(crate) mod web_keys;
+    pub(crate) mod work;
 }
 mod bench;
 #[doc(hidden)]
@@ -125,7 +126,7 @@ use job::status::STOPPED;
 use job::streams::{Streams, with_streams};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 
 /// Arithmetic of big integers in batches, on an NVIDIA GPU or on the CPU.
 #[derive(Debug, Parser)]
@@ -162,7 +163,8 @@ pub fn main() -> ExitCode {
         Job::Info(_) => "info",
         Job::Bench(_) => "bench",
     };
-    let status = start_log().and_then(|()| run(program.job));
+    let has_work = matches!(&program.job, Job::BatchGcd(options) if options.shows_progress());
+    let status = start_log(has_work).and_then(|()| run(program.job));
     status.unwrap_or_else(|error| {
         // Nobody is left to tell if standard error is closed too.
         let _ = writeln!(io::stderr(), "{name}: {error}");
@@ -246,14 +248,24 @@ fn paillier(options: &paillier::options::Options) -> Result<ExitCode, Box<dyn Er
     Ok(with_streams("paillier", "finishing the rows under way", has_lines, run)??.into())
 }
 
-/// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.
-fn start_log() -> Result<(), Box<dyn Error>> {
-    let Some(filter) = env::var_os(LOG) else { return Ok(()) };
-    let filter = filter.to_str().ok_or_else(|| format!("{LOG} is not text"))?;
-    let filter: Targets =
-        filter.parse().map_err(|error| format!("{LOG} is not a filter: {error}"))?;
-    let lines =
-        fmt::layer().with_span_events(FmtSpan::CLOSE).with_writer(io::stderr).with_ansi(false);
-    let log = tracing_subscriber::registry().with(filter).with(lines);
+/// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one, and counts
+/// the work of product trees if `has_work` is set.
+fn start_log(has_work: bool) -> Result<(), Box<dyn Error>> {
+    let filter = env::var_os(LOG);
+    if filter.is_none() && !has_work {
+        return Ok(());
+    }
+    let lines = match filter {
+        None => None,
+        Some(filter) => {
+            let filter = filter.to_str().ok_or_else(|| format!("{LOG} is not text"))?;
+            let filter: Targets =
+                filter.parse().map_err(|error| format!("{LOG} is not a filter: {error}"))?;
+            let lines = fmt::layer().with_span_events(FmtSpan::CLOSE);
+            Some(lines.with_writer(io::stderr).with_ansi(false).with_filter(filter))
+        }
+    };
+    let work = has_work.then(batch_gcd::work::layer);
+    let log = tracing_subscriber::registry().with(lines).with(work);
     Ok(tracing::subscriber::set_global_default(log)?)
 }

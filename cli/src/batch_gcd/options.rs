@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -93,7 +94,8 @@ pub(crate) struct Options {
     )]
     pub(crate) max_expanded: u64,
 
-    /// Write a line for each stage to standard error, where that is no terminal
+    /// Write a line for each stage to standard error, where that is no terminal, and for long
+    /// stages their part and the time left every 10 seconds
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -102,6 +104,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Returns true if the job shows the work of its stages.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.progress || io::stderr().is_terminal()
+    }
+
     /// Returns the checks of each key by itself.
     pub(crate) fn checks(&self) -> Checks {
         Checks { small_factors: self.small_factors, fermat: self.fermat }

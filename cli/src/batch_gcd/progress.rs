@@ -1,11 +1,13 @@
 //! Progress of a job by stages.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use super::work::WORK;
 use crate::job::units::Time;
 
 /// Part of a job with a time of its own in the closing line.
@@ -57,6 +59,12 @@ impl Phase {
     }
 }
 
+/// Writes the part of the stage that is done, and the time left.
+fn write_work(state: &ProgressState, out: &mut dyn fmt::Write) {
+    // A bar has no other place for its text.
+    let _ = write!(out, "{}", WORK.part(state.elapsed()));
+}
+
 /// Shows the stage of a job: on a terminal with its time, else as a line if lines are wanted.
 pub(crate) struct Stages<'a> {
     bar: ProgressBar,
@@ -70,8 +78,8 @@ impl<'a> Stages<'a> {
     /// Makes stages of a job; `lines` takes a line for each.
     pub(crate) fn new(on_terminal: bool, lines: Option<&'a mut dyn Write>) -> Self {
         let bar = if on_terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        let bar = match ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
-            Ok(style) => bar.with_style(style),
+        let bar = match ProgressStyle::with_template("{spinner} {msg}, {elapsed}{work}") {
+            Ok(style) => bar.with_style(style.with_key("work", write_work)),
             Err(_) => bar,
         };
         Self {
@@ -85,6 +93,7 @@ impl<'a> Stages<'a> {
     /// Ends the stage before, and begins one.
     pub(crate) fn begin(&self, phase: Phase, stage: &str) {
         self.end();
+        WORK.begin(stage, self.lines.is_some());
         self.bar.reset_elapsed();
         self.bar.set_message(stage.to_owned());
         self.bar.enable_steady_tick(Duration::from_millis(200));

@@ -52,6 +52,7 @@ use gpuint_catalogue::Shape;
 use super::layout::Layout;
 use super::nodes::{Nodes, fitted, home, moved, tiled};
 use super::products::{halves, is_wrapped, times};
+use super::progress::{self, level_done};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -70,6 +71,7 @@ pub(super) fn remainders(
     fractions.levels[top] = Some(moved(scaled(root, shape)?, &home, shape)?);
     for level in (1..=layout.levels.len()).rev() {
         step(layout, products, &mut fractions, level, device)?;
+        level_done(layout, level - 1, progress::REMAINDERS * numbers as u64);
     }
     of_rows(&fractions.take(0)?, products.level(0)?)
 }
@@ -166,6 +168,7 @@ pub(super) fn combined(
         let count = products.len() / 2;
         let sum = products.slice(0..count)?.wrapping_add(&products.slice(count..2 * count)?)?;
         drop(products);
+        level_done(layout, index, progress::SUMS * numbers as u64);
         last_use.iter().zip(&mut sums.levels).for_each(|(&last, slot)| {
             if last == index + 1 {
                 *slot = None;

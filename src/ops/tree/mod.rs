@@ -22,6 +22,7 @@ pub(super) mod nodes;
 mod nonempty;
 mod parts;
 mod products;
+mod progress;
 mod reciprocal;
 mod root;
 pub(crate) mod shared;
@@ -66,6 +67,7 @@ impl DynProductTree {
     pub fn new(rows: &DynBatch) -> Result<Self> {
         let lengths = rows.bit_lengths()?;
         let zero = lengths.iter().position(|&bits| bits == 0);
+        progress::plan_levels(lengths.iter().sum(), rows.len(), progress::PRODUCTS);
         let tree = if rows.is_empty() { None } else { Some(Tree::new(rows, &lengths)?) };
         let root = tree.as_ref().map_or(Ok(BigUint::one()), |tree| tree.root()?.row(0))?;
         let (shape, device) = (rows.shape(), rows.device().clone());
@@ -98,12 +100,16 @@ impl DynProductTree {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
         let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
+        progress::plan_root(tree.bits(), 0, values);
+        progress::plan_levels(tree.bits(), self.rows, progress::REMAINDERS);
         let root = tree.prepared_root()?;
         let mut residue = DynBatch::single(device, shape, &BigUint::one())?;
         for value in values {
             residue = root.long_product(&residue, value)?;
         }
-        returned(tree.descend(&root.fractions(residue)?, &self.device)?, &self.device, self.shape)
+        let fractions = root.fractions(residue)?;
+        progress::root_done(tree.bits(), 0, values);
+        returned(tree.descend(&fractions, &self.device)?, &self.device, self.shape)
     }
 
     /// Computes the product of all other rows, modulo each row.
@@ -113,6 +119,7 @@ impl DynProductTree {
     pub fn cofactors(&self) -> Result<DynBatch> {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
+        progress::plan_levels(tree.bits(), self.rows, progress::SUMS);
         self.descend(tree.cofactor_sum()?)
     }
 
@@ -153,7 +160,11 @@ impl DynProductTree {
     pub(super) fn descend(&self, numbers: DynBatch) -> Result<DynBatch> {
         match &self.tree {
             Some(tree) if !numbers.is_empty() => {
+                let products = progress::REMAINDERS * numbers.len() as u64;
+                progress::plan_root(tree.bits(), 0, &[]);
+                progress::plan_levels(tree.bits(), self.rows, products);
                 let fractions = tree.prepared_root()?.fractions(numbers)?;
+                progress::root_done(tree.bits(), 0, &[]);
                 returned(tree.descend(&fractions, &self.device)?, &self.device, self.shape)
             }
             _ => self.empty(),
@@ -166,6 +177,8 @@ impl DynProductTree {
         let shape = self.root_shape();
         match &self.tree {
             Some(tree) if numbers > 0 => {
+                let products = progress::SUMS * numbers as u64;
+                progress::plan_levels(tree.bits(), self.rows, products);
                 let rows = tree.products.level(0)?;
                 let values = moved(values, rows.device(), rows.shape())?;
                 let sums =

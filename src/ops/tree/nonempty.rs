@@ -6,6 +6,7 @@ use super::fractions;
 use super::layout::Layout;
 use super::nodes::{Nodes, home, moved};
 use super::products::times;
+use super::progress::{self, level_done};
 use super::root::Root;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
@@ -37,6 +38,7 @@ impl Tree {
             let child = |side| products.children(level, side, &device, shape);
             let nodes = times(&child(0)?, &child(1)?)?;
             products.levels[index + 1] = Some(nodes);
+            level_done(&layout, index, progress::PRODUCTS);
         }
         let shortest = lengths.iter().copied().min().unwrap_or(0);
         let length = products.level(layout.levels.len())?.bit_lengths()?[0];
@@ -46,6 +48,11 @@ impl Tree {
     /// The product of all rows.
     pub(super) fn root(&self) -> Result<&DynBatch> {
         self.products.level(self.layout.levels.len())
+    }
+
+    /// Sum of the lengths of the rows.
+    pub(super) fn bits(&self) -> u64 {
+        self.layout.levels.last().map_or(self.layout.longest, |top| top.bits)
     }
 
     /// Prepares the root for products modulo it.

@@ -36,6 +36,7 @@ use tracing::debug_span;
 
 use super::nodes::{home, moved, returned};
 use super::nonempty::Tree;
+use super::progress::{self, plan_levels, plan_root, root_done};
 use super::root::Root;
 use crate::backend::BackendKind;
 use crate::backend::host::collected;
@@ -169,9 +170,21 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             let tree = Tree::new(&rows, &self.lengths[range.clone()])?;
             Ok((rows, tree))
         };
+        let devices = self.devices.len();
+        let is_kept = |index: usize, device: &Device| {
+            is_kept && index / devices < max_trees(device.backend())
+        };
+        for (index, range) in ranges.iter().enumerate() {
+            let bits = self.lengths[range.clone()].iter().sum();
+            let again = !is_kept(index, &self.devices[index % devices]);
+            let trees = 1 + u64::from(again);
+            let products = trees * progress::PRODUCTS + progress::SUMS + progress::REMAINDERS;
+            plan_levels(bits, range.len(), products);
+            plan_root(bits, ranges.len() - 1, numbers);
+        }
         let parts = ranges.iter().enumerate().collect();
         let parts = on_devices(self.devices, parts, |device, (index, range)| {
-            let is_kept = is_kept && index / self.devices.len() < max_trees(device.backend());
+            let is_kept = is_kept(index, device);
             let (rows, tree) = tree(device, range)?;
             let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
             let fraction_bits = tree.fraction_bits();
@@ -188,6 +201,8 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         let trees = trees.into_iter().enumerate().collect();
         on_devices(self.devices, trees, |device, (index, kept)| {
             let fraction = fraction(&roots, index, bits, device, numbers)?;
+            let part_bits = self.lengths[ranges[index].clone()].iter().sum();
+            root_done(part_bits, ranges.len() - 1, numbers);
             // Ends the memory of a tree with its descent.
             let (rows, tree) = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
             let rests = tree.descend(&fraction, device)?;

@@ -1,0 +1,166 @@
+//! Progress of product trees, by the library's events.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, Layer};
+
+use crate::job::units::Time;
+
+/// The work of the stage in progress.
+pub(crate) static WORK: Work = Work::new();
+
+/// Time between two lines.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Work of a stage in the library's units.
+pub(crate) struct Work {
+    planned: AtomicU64,
+    done: AtomicU64,
+    lines: Mutex<Option<Lines>>,
+}
+
+/// Lines of a stage on standard error.
+struct Lines {
+    stage: String,
+    start: Instant,
+    last: Instant,
+}
+
+impl Work {
+    const fn new() -> Self {
+        Self { planned: AtomicU64::new(0), done: AtomicU64::new(0), lines: Mutex::new(None) }
+    }
+
+    /// Begins a stage, with lines on standard error if `has_lines` is set.
+    pub(crate) fn begin(&self, stage: &str, has_lines: bool) {
+        self.planned.store(0, Ordering::Relaxed);
+        self.done.store(0, Ordering::Relaxed);
+        let now = Instant::now();
+        let lines = has_lines.then(|| Lines { stage: stage.to_owned(), start: now, last: now });
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
+    /// Returns the part of the work that is done, after `elapsed` time.
+    pub(crate) fn part(&self, elapsed: Duration) -> Part {
+        let [planned, done] = [&self.planned, &self.done].map(|it| it.load(Ordering::Relaxed));
+        Part { planned, done, elapsed }
+    }
+
+    /// Writes a line if the last one is older than `interval`.
+    fn report(&self, interval: Duration, out: &mut dyn io::Write) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Lines { stage, start, last }) = &mut *lines else { return };
+        if last.elapsed() >= interval {
+            *last = Instant::now();
+            // Standard error may be closed.
+            let _ = writeln!(out, "{stage}{}", self.part(start.elapsed()));
+        }
+    }
+}
+
+/// Part of a stage that is done: `, N %, T left`, and nothing before the first work is done.
+pub(crate) struct Part {
+    planned: u64,
+    done: u64,
+    elapsed: Duration,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Work that is repeated for lack of memory was not planned.
+        let done = self.done.min(self.planned);
+        if done == 0 {
+            return Ok(());
+        }
+        let share = done as f64 / self.planned as f64;
+        write!(f, ", {:.0} %", (100.0 * share).floor())?;
+        let left = self.elapsed.as_secs_f64() * (1.0 / share - 1.0);
+        match Duration::try_from_secs_f64(left) {
+            Ok(left) => write!(f, ", {} left", Time(left)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Layer that adds up the work of events.
+pub(crate) struct Counter(&'static Work);
+
+/// Returns a layer for the work of stages.
+pub(crate) fn layer<S>() -> impl Layer<S>
+where
+    S: Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s>,
+{
+    Counter(&WORK).with_filter(Targets::new().with_target("gpuint::progress", Level::TRACE))
+}
+
+impl<S: Subscriber> Layer<S> for Counter {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        event.record(&mut Sum(self.0));
+        self.0.report(INTERVAL, &mut io::stderr());
+    }
+}
+
+/// Visitor of the fields of an event.
+struct Sum(&'static Work);
+
+impl Visit for Sum {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        let sum = match field.name() {
+            "planned" => &self.0.planned,
+            "done" => &self.0.done,
+            _ => return,
+        };
+        sum.fetch_add(value, Ordering::Relaxed);
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuint::num_bigint::BigUint;
+    use gpuint::{Device, DynBatch};
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    #[test]
+    fn part_has_time_left_after_the_first_work() {
+        let elapsed = Duration::from_secs(30);
+        let text = |done, planned| Part { planned, done, elapsed }.to_string();
+        assert_eq!(text(0, 100), "");
+        assert_eq!(text(60, 100), ", 60 %, 20.0 s left");
+        assert_eq!(text(100, 100), ", 100 %, 0 s left");
+        assert_eq!(text(150, 100), ", 100 %, 0 s left");
+        assert_eq!(text(5, 0), "");
+    }
+
+    #[test]
+    fn work_of_trees_is_what_was_planned() {
+        let work: &'static Work = Box::leak(Box::new(Work::new()));
+        work.begin("divisors", true);
+        let subscriber = tracing_subscriber::registry().with(Counter(work));
+        tracing::subscriber::with_default(subscriber, || {
+            let rows: Vec<BigUint> = (0..90u32).map(|it| BigUint::from(2 * it + 3)).collect();
+            let rows = DynBatch::fitting(&Device::cpu(), &rows).unwrap();
+            rows.batch_gcd_against(&[BigUint::from(7u32) << 3000u32]).unwrap();
+        });
+        let Part { planned, done, .. } = work.part(Duration::ZERO);
+        // Levels round their shares down.
+        assert!(done <= planned && done > planned - planned / 20, "{done} of {planned}");
+        let mut out = Vec::new();
+        work.report(Duration::ZERO, &mut out);
+        let line = String::from_utf8(out).unwrap();
+        assert!(line.starts_with("divisors, 9") && line.ends_with(" left\n"), "{line}");
+        let mut out = Vec::new();
+        work.report(Duration::from_secs(3600), &mut out);
+        assert!(out.is_empty());
+    }
+}
