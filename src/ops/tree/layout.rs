@@ -9,8 +9,6 @@
 //! A level holds nodes of similar length, and children are in lower levels. Rows of very different
 //! lengths thus share no level: no row pays for the longest one.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 
 use crate::backend::host::{collected, reserved_vec};
@@ -114,16 +112,23 @@ impl Layout {
             Builder { order: &order, before: &before, parts: &parts, nodes, depth: 0 };
         builder.pair(0, count, 0);
         let Builder { nodes, depth, .. } = builder;
-        let mut levels: BTreeMap<Key, usize> = BTreeMap::new();
-        nodes.iter().for_each(|node| *levels.entry(node.key).or_default() += 1);
+        // Numbers of nodes by class and height, then their levels.
+        let mut levels: Vec<Vec<usize>> = Vec::new();
+        for &Node { key: (class, height), .. } in &nodes {
+            let (class, height) = (class as usize, height as usize);
+            levels.resize_with(levels.len().max(class + 1), Vec::new);
+            let heights = &mut levels[class];
+            heights.resize(heights.len().max(height + 1), 0);
+            heights[height] += 1;
+        }
         let mut built = Vec::new();
-        for (index, level) in levels.values_mut().enumerate() {
+        for level in levels.iter_mut().flatten().filter(|level| **level > 0) {
             built.push(Level { nodes: reserved_vec(*level)?, sides: [vec![], vec![]], bits: 0 });
-            *level = index + 1;
+            *level = built.len();
         }
         let mut places = reserved_vec(nodes.len())?;
-        for Node { children, bits, key } in &nodes {
-            let level = levels[key];
+        for Node { children, bits, key: (class, height) } in &nodes {
+            let level = levels[*class as usize][*height as usize];
             let place = |child: usize| match child.checked_sub(count) {
                 Some(node) => places[node],
                 None => Place { level: 0, row: child },
@@ -205,8 +210,15 @@ impl Builder<'_> {
 
     /// Returns where the right child of a run of at least two rows begins.
     fn cut(&self, first: usize, end: usize) -> usize {
-        let place = |index: usize| self.parts.partition_point(|&part| part < index);
-        let inner = &self.parts[place(first + 1)..place(end)];
+        if end - first == 2 {
+            return first + 1;
+        }
+        let after = &self.parts[self.parts.partition_point(|&part| part <= first)..];
+        // Most runs are within a part.
+        let inner = match after.first() {
+            Some(&part) if part < end => &after[..after.partition_point(|&part| part < end)],
+            _ => &[],
+        };
         let is_long = self.before[end] - self.before[end - 1] > PART;
         if !is_long && !inner.is_empty() {
             let parts = inner.len() + 1;
