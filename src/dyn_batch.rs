@@ -370,14 +370,35 @@ impl DynBatch {
         &self,
         first: usize,
         rows: usize,
-        mut read: impl FnMut(usize, &[u8]) -> Result<()>,
+        read: impl FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let span = self.span(first, rows)?;
-        if rows == 0 {
+        self.read_span(span, read)
+    }
+
+    /// Reads all rows, `rows` at a time or a multiple of it: `read(index, bytes)` reads parts of
+    /// them in order.
+    pub(crate) fn read_units(
+        &self,
+        rows: usize,
+        read: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let span = self.span(0, self.rows)?;
+        self.read_span(Span { unit: rows * span.unit, ..span }, read)
+    }
+
+    fn read_span(
+        &self,
+        span: Span,
+        mut read: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if span.bytes == 0 {
             return Ok(());
         }
-        let (device, unit) = (self.device.memory(), span.unit);
-        device.download_parts(&self.buffer, span, &mut |start, part| read(start / unit, part))
+        let unit = span.unit;
+        self.device.memory().download_parts(&self.buffer, span, &mut |start, part| {
+            read(start / unit, part)
+        })
     }
 
     /// The bytes of the rows from `first` on, which the batch must have.

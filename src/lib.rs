@@ -165,6 +165,7 @@ mod shape;
 pub mod sieve;
 mod special;
 mod strategy;
+mod texts;
 #[doc(hidden)]
 pub mod threads;
 #[doc(hidden)]
@@ -224,4 +225,5 @@ pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Fused, Imad, Karatsuba, Mult, Ntt,
     ShiftedInverse, Strategy, TensorCore,
 };
+pub use texts::Texts;
 pub use value::Value;

@@ -5,13 +5,14 @@ use gpuint_catalogue::Shape;
 use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::digits::{bits_of_hex, is_decimal, is_hex, push_hex, read_hex};
+use crate::digits::{bits_of_hex, push_hex, read_hex};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::interrupt::on_all_cores;
 use crate::ops::decimal;
 use crate::rows::write_checked;
 use crate::shape::Kernels;
+use crate::texts::Texts;
 
 /// # Text
 impl DynBatch {
@@ -21,7 +22,7 @@ impl DynBatch {
     /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
     /// not a digit, and as [`from_biguints`](Self::from_biguints).
     pub fn from_decimal(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
-        decimal::from_decimal(device, shape, &all_digits(rows, 10)?)
+        decimal::from_decimal(device, shape, rows)
     }
 
     /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
@@ -29,11 +30,11 @@ impl DynBatch {
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
     pub fn from_hex(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
-        let digits = all_digits(rows, 16)?;
+        decimal::longest_of(rows, 16)?;
         device.check_shape(shape)?;
         Self::from_parts(device, shape, rows.len(), |first, part| {
             write_checked(part, shape.bytes(), first, |row, bytes| {
-                let digits = digits[row];
+                let digits = decimal::significant(rows[row], 16);
                 let bits = bits_of_hex(digits);
                 if bits > shape.bits as u64 {
                     return Err(Error::TooWide { row, bits, width: shape.bits });
@@ -51,6 +52,14 @@ impl DynBatch {
     /// As [`Batch::to_decimal`].
     pub fn to_decimal(&self) -> Result<Vec<String>> {
         decimal::to_decimal(self)
+    }
+
+    /// Writes the values in decimal to texts, whose memory is reused.
+    ///
+    /// # Errors
+    /// As [`Batch::to_decimal_into`].
+    pub fn to_decimal_into(&self, texts: &mut Texts) -> Result<()> {
+        decimal::to_decimal_into(self, texts)
     }
 
     /// Returns the values in hexadecimal, in lower case without `0x`.
@@ -113,39 +122,32 @@ impl<T: Kernels> Batch<T> {
         self.as_dyn().to_decimal()
     }
 
+    /// Writes the values in decimal to texts, as [`to_decimal`](Self::to_decimal) returns them. The
+    /// memory of the texts is reused: no text is allocated by itself.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint, Texts};
+    ///
+    /// let batch = Batch::<GpuUint<1024>>::from_decimal(&Device::cpu(), &["7", "123456789"])?;
+    /// let mut texts = Texts::new();
+    /// batch.to_decimal_into(&mut texts)?;
+    /// assert_eq!(texts.get(1), Some("123456789"));
+    /// batch.wrapping_square()?.to_decimal_into(&mut texts)?;
+    /// assert_eq!(texts.iter().collect::<Vec<_>>(), ["49", "15241578750190521"]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`to_decimal`](Self::to_decimal). After an error there are no texts.
+    pub fn to_decimal_into(&self, texts: &mut Texts) -> Result<()> {
+        self.as_dyn().to_decimal_into(texts)
+    }
+
     /// Returns the values in hexadecimal, in lower case without `0x`.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_hex(&self) -> Result<Vec<String>> {
         self.as_dyn().to_hex()
-    }
-}
-
-/// Returns the digits of numbers without leading zeros. The error is that of the lowest row.
-fn all_digits<'a>(rows: &[&'a str], base: u32) -> Result<Vec<&'a [u8]>> {
-    on_all_cores(rows.len(), 0, |row| digits(row, rows[row], base))
-}
-
-/// Returns the digits of a number without leading zeros.
-fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
-    let digits = match base {
-        16 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text),
-        _ => text,
-    };
-    let before = text.len() - digits.len();
-    let is_number = match base {
-        10 => is_decimal(digits.as_bytes()),
-        _ => is_hex(digits.as_bytes()),
-    };
-    let is_other = |byte: u8| !char::from(byte).is_digit(base);
-    let other = if is_number { None } else { digits.bytes().position(is_other) };
-    let column = match other {
-        None if digits.is_empty() => Some(0),
-        other => other,
-    };
-    match column {
-        Some(column) => Err(Error::Parse { row, column: before + column, base }),
-        None => Ok(digits.trim_start_matches('0').as_bytes()),
     }
 }

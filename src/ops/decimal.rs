@@ -19,23 +19,27 @@
 //! by `parts_of_wide_rows_fit_in_half_the_width`).
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpuint_catalogue::{DigitKind, Shape};
 use num_bigint::BigUint;
+use rayon::prelude::*;
 
 use super::pairs::product;
 use super::shape_of;
 use crate::backend::BackendKind;
 use crate::backend::cpu::decimal::{
-    Reader, Writer, bits_of_digits, digits_of_bits, read_digits, read_short, write_digits,
+    Reader, Writer, bit_length_of_row, bits_of_digits, digits_of_bits, read_short, write_digits,
 };
-use crate::backend::host::{collected, reserved_vec, write_rows, zeroed_vec};
+use crate::backend::host::{reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
+use crate::digits::{is_decimal, is_hex};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::interrupt::{Stop, on_all_cores};
+use crate::interrupt::{Stop, on_all_cores, on_pool};
 use crate::rows::write_checked;
+use crate::texts::Texts;
 
 /// Maximum number of digits of a part: the host takes time quadratic in it, and the device less
 /// for wider rows.
@@ -49,8 +53,10 @@ const MIN_JOINED: usize = 32768;
 /// levels take longer than the host.
 const MIN_BATCH: usize = 1 << 20;
 /// Maximum size, in bits, of rows that are converted at a time. The device holds about six times as
-/// much, and the host twice as much.
-const MAX_AT_A_TIME: usize = 1 << 31;
+/// much.
+const MAX_AT_A_TIME: usize = 1 << 29;
+/// Minimum number of rows that a thread converts at a time.
+const GRAIN: usize = 8;
 
 /// Returns the number of decimal digits that a digit of the shape holds.
 fn digits_of_kind(digit: DigitKind) -> usize {
@@ -128,36 +134,129 @@ fn is_for_device(device: &Device, rows: usize, bits: usize, least: usize) -> boo
     device.backend() != BackendKind::Cpu && bits >= least && rows.saturating_mul(bits) >= MIN_BATCH
 }
 
+/// Writes the digits of rows that were copied to the host.
+trait RowWriter: Sync {
+    /// Returns an upper bound of the number of digits of a row, at least 1.
+    fn digits(&self, bytes: &[u8]) -> usize;
+
+    /// Writes a row to a place of this many digits, with leading zeros.
+    fn write(&self, row: usize, bytes: &[u8], place: &mut [u8]) -> Result<()>;
+}
+
+impl RowWriter for Writer {
+    fn digits(&self, bytes: &[u8]) -> usize {
+        digits_of_bits(bit_length_of_row(bytes))
+    }
+
+    fn write(&self, _row: usize, bytes: &[u8], place: &mut [u8]) -> Result<()> {
+        Self::write(self, bytes, place)
+    }
+}
+
+/// Rows of a copy to the host.
+struct Chunk<'a> {
+    /// Index of the first row in the batch.
+    first: usize,
+    bytes: &'a [u8],
+    row_bytes: usize,
+    /// Maximum number of digits of the rows of the call.
+    most: usize,
+    writer: &'a dyn RowWriter,
+}
+
+impl Chunk<'_> {
+    /// Number of rows.
+    fn len(&self) -> usize {
+        self.bytes.len() / self.row_bytes
+    }
+
+    /// Returns the text of a row of the chunk.
+    fn text(&self, row: usize) -> Result<String> {
+        let bytes = &self.bytes[row * self.row_bytes..][..self.row_bytes];
+        let mut text: Vec<u8> = zeroed_vec(self.writer.digits(bytes))?;
+        self.writer.write(self.first + row, bytes, &mut text)?;
+        text.drain(..leading_zeros(&text));
+        // Digits are ASCII.
+        Ok(String::from_utf8(text).unwrap_or_default())
+    }
+
+    /// Writes the rows to their places.
+    fn write(&self, texts: &mut Texts) -> Result<()> {
+        let stop = Stop::current();
+        let rows = self.bytes.par_chunks_exact(self.row_bytes).enumerate();
+        let places = texts.places(self.first..self.first + self.len());
+        let write = |((row, bytes), (place, start)): ((usize, &[u8]), (&mut [u8], &mut u32))| {
+            let unused = place.len() - self.writer.digits(bytes);
+            stop.during(|| {
+                self.writer.write(self.first + row, bytes, &mut place[unused..])?;
+                // Texts have less than 2^32 digits.
+                *start = (unused + leading_zeros(&place[unused..])) as u32;
+                Ok(())
+            })
+        };
+        on_pool(|| rows.zip(places).with_min_len(GRAIN).try_for_each(write))
+    }
+}
+
+/// Returns the number of zeros before the number of these digits.
+fn leading_zeros(digits: &[u8]) -> usize {
+    let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    zeros.min(digits.len() - 1)
+}
+
 /// Returns the rows in decimal: by the device, or by the host where that takes less time, or the
 /// device has no kernels.
 pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
-    let bits = batch.shape().bits;
+    let mut texts = reserved_vec(batch.len())?;
+    each_chunk(batch, &mut |chunk| {
+        texts.extend(on_all_cores(chunk.len(), 0, |row| chunk.text(row))?);
+        Ok(())
+    })?;
+    Ok(texts)
+}
+
+/// Writes the rows in decimal to memory that is reused; after an error there are no texts.
+pub(crate) fn to_decimal_into(batch: &DynBatch, texts: &mut Texts) -> Result<()> {
+    texts.clear();
+    let written = each_chunk(batch, &mut |chunk| {
+        if chunk.first == 0 {
+            texts.set_places(batch.len(), chunk.most)?;
+        }
+        chunk.write(texts)
+    });
+    if written.is_err() {
+        texts.clear();
+    }
+    written
+}
+
+/// Copies the rows, or their parts, to the host; calls `take` for chunks of them in order.
+fn each_chunk(batch: &DynBatch, take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
+    let Shape { bits, .. } = batch.shape();
     if is_for_device(batch.device(), batch.len(), bits, MIN_SPLIT) {
         let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+        // Kernels of all portions are those of the first one.
         if is_for_device(batch.device(), batch.len(), longest, MIN_SPLIT)
-            && let Some(texts) = without_missing(split(batch, longest))?
+            && without_missing(split(batch, longest, take))?.is_some()
         {
-            return Ok(texts);
+            return Ok(());
         }
     }
-    let bytes = batch.to_le_bytes()?;
-    let row_bytes = batch.shape().bytes();
-    let writer = Writer::new(bits)?;
-    on_all_cores(batch.len(), 0, |row| {
-        let mut text = Vec::new();
-        writer.push(&bytes[row * row_bytes..][..row_bytes], &mut text)?;
-        // Digits are ASCII.
-        Ok(String::from_utf8(text).unwrap_or_default())
+    let (writer, row_bytes) = (Writer::new(bits)?, batch.shape().bytes());
+    let most = digits_of_bits(bits);
+    batch.read_parts(0, batch.len(), |first, bytes| {
+        take(&Chunk { first, bytes, row_bytes, most, writer: &writer })
     })
 }
 
-/// Returns numbers, given by their digits without leading zeros: by the device, or by the host.
+/// Returns numbers, given by their digits: by the device, or by the host.
 ///
 /// # Errors
+/// [`Parse`](Error::Parse) with the lowest row that is not a number, else
 /// [`TooWide`](Error::TooWide) with the lowest row that does not fit.
-pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Result<DynBatch> {
+pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&str]) -> Result<DynBatch> {
+    let longest = longest_of(texts, 10)?;
     device.check_shape(shape)?;
-    let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
     if is_for_device(device, texts.len(), bits_of_digits(longest), MIN_JOINED)
         && longest <= digits_of_bits(shape.bits)
         && let Some(batch) = without_missing(join(device, shape, texts, longest))?.flatten()
@@ -168,12 +267,64 @@ pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Re
     let stop = Stop::current();
     DynBatch::from_parts(device, shape, texts.len(), |first, part| {
         write_checked(part, shape.bytes(), first, |row, bytes| {
-            match stop.during(|| reader.read(texts[row], bytes))? {
+            match stop.during(|| reader.read(significant(texts[row], 10), bytes))? {
                 None => Ok(()),
                 Some(bits) => Err(Error::TooWide { row, bits, width: shape.bits }),
             }
         })
     })
+}
+
+/// Checks that all texts are numbers; returns the maximum number of digits without leading zeros.
+///
+/// # Errors
+/// [`Parse`](Error::Parse) with the lowest row that is not a number.
+pub(crate) fn longest_of(texts: &[&str], base: u32) -> Result<usize> {
+    let stop = Stop::current();
+    let failed = AtomicUsize::new(usize::MAX);
+    let longest = |(row, text): (usize, &&str)| {
+        let checked = stop.during(|| check_digits(row, text, base));
+        if checked.is_err() {
+            failed.fetch_min(row, Ordering::Relaxed);
+        }
+        significant(text, base).len()
+    };
+    let rows = texts.par_iter().enumerate().with_min_len(GRAIN);
+    let longest = on_pool(|| rows.map(longest).max());
+    match failed.into_inner() {
+        usize::MAX => Ok(longest.unwrap_or(0)),
+        row => stop.during(|| check_digits(row, texts[row], base)).map(|()| 0),
+    }
+}
+
+/// Returns the digits of a number of base 16 or 10 without its prefix.
+fn digits_of(text: &str, base: u32) -> &str {
+    match base {
+        16 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text),
+        _ => text,
+    }
+}
+
+/// Returns the digits of a number without prefix and leading zeros.
+pub(crate) fn significant(text: &str, base: u32) -> &[u8] {
+    let digits = digits_of(text, base).as_bytes();
+    let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    &digits[zeros..]
+}
+
+/// Checks that a text is a number.
+fn check_digits(row: usize, text: &str, base: u32) -> Result<()> {
+    let digits = digits_of(text, base);
+    let is_number = match base {
+        10 => is_decimal(digits.as_bytes()),
+        _ => is_hex(digits.as_bytes()),
+    };
+    if is_number && !digits.is_empty() {
+        return Ok(());
+    }
+    let is_other = |byte: u8| !char::from(byte).is_digit(base);
+    let column = digits.bytes().position(is_other).unwrap_or(0);
+    Err(Error::Parse { row, column: text.len() - digits.len() + column, base })
 }
 
 /// Maps missing kernels to `None`, with a line in the log: the host needs none.
@@ -194,7 +345,12 @@ fn portions(rows: usize, bits: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
 }
 
-fn split(batch: &DynBatch, longest: usize) -> Result<Vec<String>> {
+/// Splits the rows on the device; calls `take` for chunks of their parts.
+fn split(
+    batch: &DynBatch,
+    longest: usize,
+    take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>,
+) -> Result<()> {
     let shape = shape_of(longest, batch.shape());
     let parts = Parts::new(digits_of_bits(longest), shape);
     let mut above = shape;
@@ -203,10 +359,11 @@ fn split(batch: &DynBatch, longest: usize) -> Result<Vec<String>> {
         divisors.push(DynDivisor::splat(batch.device(), above, &level.power)?);
         above = level.shape;
     }
+    let part_writer = Writer::new(above.bits)?;
     // A power of ten that fits in a digit.
     let tail = 10u64.pow(parts.tail as u32);
-    let mut texts = reserved_vec(batch.len())?;
     for rows in portions(batch.len(), shape.bits) {
+        let (start, len) = (rows.start, rows.len());
         let portion = batch.slice(rows)?.resized(shape)?;
         let (mut numbers, tails) = portion.div_rem_digit(tail)?;
         drop(portion);
@@ -215,35 +372,58 @@ fn split(batch: &DynBatch, longest: usize) -> Result<Vec<String>> {
             let [high, low] = [high, low].map(|part| part.view().truncated(level.shape));
             numbers = DynBatch::concat(&[&high?, &low?])?;
         }
-        texts.extend(written(&numbers, &tails, &parts)?);
+        // The parts of a row side by side.
+        if parts.ranges.len() > 1 {
+            numbers = numbers.gather(&transposed(parts.ranges.len(), len)?)?;
+        }
+        let writer = PartWriter { parts: &parts, writer: &part_writer, tails: &tails, start };
+        let row_bytes = parts.ranges.len() * above.bytes();
+        numbers.read_units(parts.ranges.len(), |first, bytes| {
+            let first = start + first;
+            take(&Chunk { first, bytes, row_bytes, most: parts.len(), writer: &writer })
+        })?;
     }
-    Ok(texts)
+    Ok(())
 }
 
-/// Writes numbers from the last level of their parts.
-fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<String>> {
-    let bytes = numbers.to_le_bytes()?;
-    let row_bytes = numbers.shape().bytes();
-    let rows = tails.len();
-    let writer = Writer::new(numbers.shape().bits)?;
-    on_all_cores(rows, 0, |row| {
-        let mut text: Vec<u8> = zeroed_vec(parts.len())?;
-        for (index, range) in parts.ranges.iter().enumerate() {
-            let number = &bytes[(index * rows + row) * row_bytes..][..row_bytes];
-            writer.write(number, &mut text[range.clone()])?;
+/// Returns the indices that transpose a matrix of `rows` rows and `columns` columns.
+fn transposed(rows: usize, columns: usize) -> Result<Vec<usize>> {
+    let mut indices = reserved_vec(rows * columns)?;
+    for column in 0..columns {
+        indices.extend((0..rows).map(|row| row * columns + column));
+    }
+    Ok(indices)
+}
+
+/// Writes rows from the last level of their parts.
+struct PartWriter<'a> {
+    parts: &'a Parts,
+    writer: &'a Writer,
+    /// Digits that were split off first, from row `start` on.
+    tails: &'a [u64],
+    start: usize,
+}
+
+impl RowWriter for PartWriter<'_> {
+    fn digits(&self, _bytes: &[u8]) -> usize {
+        self.parts.len()
+    }
+
+    fn write(&self, row: usize, bytes: &[u8], place: &mut [u8]) -> Result<()> {
+        let ranges = &self.parts.ranges;
+        let numbers = bytes.chunks_exact(bytes.len() / ranges.len());
+        for (number, range) in numbers.zip(ranges) {
+            self.writer.write(number, &mut place[range.clone()])?;
         }
-        write_digits(tails[row], &mut text[parts.digits..]);
-        let zeros = text.iter().take_while(|&&digit| digit == b'0').count();
-        text.drain(..zeros.min(parts.len() - 1));
-        // Digits are ASCII.
-        Ok(String::from_utf8(text).unwrap_or_default())
-    })
+        write_digits(self.tails[row - self.start], &mut place[self.parts.digits..]);
+        Ok(())
+    }
 }
 
 fn join(
     device: &Device,
     shape: Shape,
-    texts: &[&[u8]],
+    texts: &[&str],
     longest: usize,
 ) -> Result<Option<DynBatch>> {
     let bits = bits_of_digits(longest);
@@ -259,14 +439,28 @@ fn join(
     DynBatch::concat(&batches.iter().collect::<Vec<_>>()).map(Some)
 }
 
-/// Reads the last level of the parts of numbers.
-fn read_parts(device: &Device, shape: Shape, texts: &[&[u8]], parts: &Parts) -> Result<DynBatch> {
-    let rows = parts.ranges.len() * texts.len();
+/// Reads the last level of the parts of numbers, in order of the parts.
+fn read_parts(device: &Device, shape: Shape, texts: &[&str], parts: &Parts) -> Result<DynBatch> {
+    let of_a_row = parts.ranges.len();
+    let rows = of_a_row * texts.len();
+    // The parts of a text one after the other.
+    let numbers = read_ranges(device, shape, rows, |index| {
+        (texts[index / of_a_row], parts.ranges[index % of_a_row].clone(), parts.len())
+    })?;
+    if of_a_row == 1 { Ok(numbers) } else { numbers.gather(&transposed(texts.len(), of_a_row)?) }
+}
+
+/// Reads a range of digits a row: of a text, written with some number of digits.
+fn read_ranges<'a>(
+    device: &Device,
+    shape: Shape,
+    rows: usize,
+    range_of: impl Fn(usize) -> (&'a str, Range<usize>, usize) + Sync,
+) -> Result<DynBatch> {
     DynBatch::from_parts(device, shape, rows, |first, bytes| {
         write_rows(bytes, shape.bytes(), |row, out| {
-            let (index, row) = ((first + row) / texts.len(), (first + row) % texts.len());
-            let digits = part(texts[row], parts.ranges[index].clone(), parts.len());
-            read_short(digits, out);
+            let (text, range, len) = range_of(first + row);
+            read_short(part(significant(text, 10), range, len), out);
         });
         Ok(())
     })
@@ -281,7 +475,7 @@ fn part(text: &[u8], range: Range<usize>, len: usize) -> &[u8] {
 /// Joins parts to numbers; `None` if a number does not fit in the shape.
 fn joined(
     numbers: DynBatch,
-    texts: &[&[u8]],
+    texts: &[&str],
     whole: Shape,
     parts: &Parts,
 ) -> Result<Option<DynBatch>> {
@@ -294,9 +488,9 @@ fn joined(
         let low = low.resized(above)?;
         numbers = product(&high, &powers, above)?.wrapping_add(&low)?;
     }
-    let tail = |text: &&[u8]| read_digits(part(text, parts.digits..parts.len(), parts.len()));
-    let tails: Vec<u64> = collected(texts.iter().map(tail))?;
-    let tails = DynBatch::from_numbers(numbers.device(), whole, &tails)?;
+    let tail = |row: usize| (texts[row], parts.digits..parts.len(), parts.len());
+    let narrow = shape_of(u64::BITS as usize, whole);
+    let tails = read_ranges(numbers.device(), narrow, texts.len(), tail)?.resized(whole)?;
     let powers = copies(&numbers, &power_of_ten(parts.tail))?;
     let (low, high) = numbers.mul_lo_hi(&powers)?;
     let (sum, carry) = low.overflowing_add(&tails)?;
@@ -349,10 +543,15 @@ mod tests {
         let (device, shape) = (Device::cpu(), narrowest(32768).unwrap());
         let value = (BigUint::from(1u32) << 32768) - 1u32;
         let batch = DynBatch::splat(&device, shape, &value, 33).unwrap();
-        let texts = split(&batch, shape.bits).unwrap();
+        let mut texts = Vec::new();
+        let mut take = |chunk: &Chunk<'_>| {
+            texts.extend((0..chunk.len()).map(|row| chunk.text(row).unwrap()));
+            Ok(())
+        };
+        split(&batch, shape.bits, &mut take).unwrap();
         assert_eq!(texts, vec![value.to_string(); 33]);
         assert_eq!(to_decimal(&batch).unwrap(), texts);
-        let digits: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+        let digits: Vec<&str> = texts.iter().map(String::as_str).collect();
         for again in [
             join(&device, shape, &digits, digits[0].len()).unwrap().unwrap(),
             from_decimal(&device, shape, &digits).unwrap(),

@@ -136,7 +136,7 @@ impl Writer {
 }
 
 /// Returns the bit length of the number of a row, least significant byte first.
-fn bit_length_of_row(row: &[u8]) -> usize {
+pub(crate) fn bit_length_of_row(row: &[u8]) -> usize {
     let top = row.iter().rposition(|&byte| byte != 0);
     top.map_or(0, |top| 8 * (top + 1) - row[top].leading_zeros() as usize)
 }
