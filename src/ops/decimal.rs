@@ -45,10 +45,10 @@ use crate::texts::Texts;
 /// for wider rows.
 const PART_DIGITS: usize = 160;
 /// Minimum width, in bits, of rows that are split on the device.
-const MIN_SPLIT: usize = 4096;
+const MIN_SPLIT: usize = 2048;
 /// Minimum width, in bits, of rows that are joined on the device: the host reads a digit in less
 /// time than it writes one.
-const MIN_JOINED: usize = 32768;
+const MIN_JOINED: usize = 4096;
 /// Minimum size, in bits, of a batch that is split on the device: below it, the launches of all
 /// levels take longer than the host.
 const MIN_BATCH: usize = 1 << 20;

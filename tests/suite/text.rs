@@ -1,7 +1,7 @@
 //! Rows as text.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Batch, Device, DynBatch, Error, GpuUint, Result, Shape};
+use gpuint::{BackendKind, Batch, Device, DynBatch, Error, GpuUint, Result, Shape, Texts};
 use num_traits::Zero;
 
 use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend};
@@ -59,8 +59,8 @@ impl Check for Decimal {
             return;
         }
         // The neighbours take rows in turn, so that few wide rows do not have them all.
-        let least = (BATCH / shape.bits).clamp(3, 256);
-        let count = if shape.bits < 4096 { 40 } else { least + least / 4 };
+        let least = (BATCH / shape.bits).clamp(3, 512);
+        let count = if shape.bits < 2048 { 40 } else { least + least / 4 };
         let drawn = setting.parts(shape, SUMS, count);
         let drawn: Vec<_> = drawn.flat_map(|(_, _, rows)| rows).collect();
         let special = boundaries(shape.bits).into_iter().enumerate();
@@ -85,6 +85,16 @@ fn decimal(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Re
             format!("{}\n  result   {got}\n  expected {expected}", what("to_decimal").row(row))
         });
     }
+    // Memory of more and longer texts is reused.
+    let mut texts = Texts::new();
+    for _ in 0..2 {
+        batch.to_decimal_into(&mut texts)?;
+        tally.row(texts.iter().eq(&got), || what("to_decimal_into").to_string());
+        batch.slice(1..rows.len())?.shr(shape.bits / 2)?.to_decimal_into(&mut texts)?;
+        let halves = values[1..].iter().map(|value| oracle::decimal(&(value >> (shape.bits / 2))));
+        tally.row(halves.eq(texts.iter()), || what("to_decimal_into, halves").to_string());
+    }
+    tally.row(texts.get(rows.len() - 1).is_none(), || what("to_decimal_into").to_string());
     // With leading zeros, which no width limits.
     let zeros = "0".repeat(shape.bits);
     let texts = expected.iter().enumerate().map(|(index, text)| match index % 5 {
