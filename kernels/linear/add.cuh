@@ -26,13 +26,15 @@ struct Sum : Frame<S, 0> {
                                         : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+    Frame<S, 0>::run_together(o, shared, [&](G& group, u64 row, bool is_row) {
       const Limb* const a = input_row<S>(o, 0, row);
       const Limb* const b = rhs_row<S>(o, row);
       Limb* const c = output_row<S>(o, 0, row);
       const u32 out = resolve<SIGN, LocalCarry::Binary, Limb, K>(
           group, S::N,
           [&](u32 k, Limb(&x)[K]) {
+            // Another group may write the row.
+            if (!is_row) return 0u;
             Limb y[K];
             read_limbs<S>(a, k, x);
             read_limbs<S>(b, k, y);
@@ -43,7 +45,9 @@ struct Sum : Frame<S, 0> {
                   SIGN == Sign::Plus ? add_carry(x[i], y[i], carry) : sub_borrow(x[i], y[i], carry);
             return carry;
           },
-          [&](u32 k, Limb(&x)[K]) { write_limbs<S>(c, k, x); });
+          [&](u32 k, Limb(&x)[K]) {
+            if (is_row) write_limbs<S>(c, k, x);
+          });
       if (o.mask != nullptr && out != 0 && group.rank == 0) set_mask(o.mask, row);
     });
   }

@@ -47,15 +47,28 @@ struct Comparison : Frame<S, 0> {
   using G = typename Frame<S, 0>::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+    Frame<S, 0>::run_together(o, shared, [&](G& group, u64 row, bool is_row) {
       const i32 order = compare_rows<S>(group, input_row<S>(o, 0, row),
                                         R == Relation::Zero ? nullptr : rhs_row<S>(o, row));
-      if (group.rank != 0) return;
-      if constexpr (R == Relation::Order)
-        static_cast<i8*>(o.out[0])[row] = static_cast<i8>(order);
-      else if (R == Relation::Less ? order < 0 : order == 0)
-        set_mask(o.mask, row);
+      if constexpr (R == Relation::Order) {
+        if (group.rank == 0 && is_row) static_cast<i8*>(o.out[0])[row] = static_cast<i8>(order);
+      } else {
+        mark(group, o.mask, row, is_row && (R == Relation::Less ? order < 0 : order == 0));
+      }
     });
+  }
+
+ private:
+  // Marks the row of a group in a mask. The rows of a warp have their bits in one word.
+  GPUINT_DEVICE static void mark(const G& group, u32* mask, u64 row, bool is_marked) {
+    if constexpr (S::THREADS >= 32) {
+      if (group.rank != 0) return;
+      if (is_marked) set_mask(mask, row);
+    } else {
+      const bool is_set = group.rank == 0 && is_marked;
+      const u32 bits = __reduce_add_sync(~0u, is_set ? 1u << (row % 32) : 0);
+      if (group.lane == 0 && bits != 0) atomicOr(mask + row / 32, bits);
+    }
   }
 };
 
