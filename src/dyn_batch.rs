@@ -396,9 +396,9 @@ impl DynBatch {
             return Ok(());
         }
         let unit = span.unit;
-        self.device.memory().download_parts(&self.buffer, span, &mut |start, part| {
-            read(start / unit, part)
-        })
+        self.device
+            .memory()
+            .download_parts(&self.buffer, span, &mut |start, part| read(start / unit, part))
     }
 
     /// The bytes of the rows from `first` on, which the batch must have.

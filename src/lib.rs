@@ -26,7 +26,8 @@
 //! [those of other crates](Batch::from_integers), from [digits](Batch::from_digits),
 //! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and
 //! read it back with [`to_biguints`](Batch::to_biguints),
-//! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
+//! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal), into memory that is reused
+//! [`to_decimal_into`](Batch::to_decimal_into), or [`row`](Batch::row).
 //!
 //! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
 //! [`overflowing_sub`](Batch::overflowing_sub) with a mask of the borrows,

@@ -60,6 +60,7 @@ impl Texts {
     }
 
     /// Iterates over the texts, in order of the rows.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + DoubleEndedIterator {
         (0..self.len()).map(|row| self.get(row).unwrap_or_default())
     }

@@ -185,16 +185,20 @@ impl Chunk<'_> {
         let stop = Stop::current();
         let rows = self.bytes.par_chunks_exact(self.row_bytes).enumerate();
         let places = texts.places(self.first..self.first + self.len());
-        let write = |((row, bytes), (place, start)): ((usize, &[u8]), (&mut [u8], &mut u32))| {
+        let write = |row: usize, bytes: &[u8], place: &mut [u8]| {
             let unused = place.len() - self.writer.digits(bytes);
-            stop.during(|| {
-                self.writer.write(self.first + row, bytes, &mut place[unused..])?;
-                // Texts have less than 2^32 digits.
-                *start = (unused + leading_zeros(&place[unused..])) as u32;
+            let place = &mut place[unused..];
+            stop.during(|| self.writer.write(self.first + row, bytes, place))?;
+            // Texts have less than 2^32 digits.
+            Ok((unused + leading_zeros(place)) as u32)
+        };
+        let written = rows.zip(places).with_min_len(GRAIN);
+        on_pool(|| {
+            written.try_for_each(|((row, bytes), (place, start))| {
+                *start = write(row, bytes, place)?;
                 Ok(())
             })
-        };
-        on_pool(|| rows.zip(places).with_min_len(GRAIN).try_for_each(write))
+        })
     }
 }
 
@@ -420,12 +424,7 @@ impl RowWriter for PartWriter<'_> {
     }
 }
 
-fn join(
-    device: &Device,
-    shape: Shape,
-    texts: &[&str],
-    longest: usize,
-) -> Result<Option<DynBatch>> {
+fn join(device: &Device, shape: Shape, texts: &[&str], longest: usize) -> Result<Option<DynBatch>> {
     let bits = bits_of_digits(longest);
     let whole = if bits > shape.bits { shape } else { shape_of(bits, shape) };
     let parts = Parts::new(longest, whole);
