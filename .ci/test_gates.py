@@ -17,9 +17,9 @@ GATES = gates.load()
 TREE = gates.Tree(gates.ROOT)
 
 # Gates that start whenever Rust code of the library changes, and whenever a kernel does.
-LIBRARY = "fmt clippy test members compile-fail fuzz doc divide cross"
+LIBRARY = "fmt clippy test members compile-fail doc divide cross"
 INTERFACE = f"{LIBRARY} capi python"
-KERNEL = "ci fmt test fuzz nvrtc tsan asan kernels"
+KERNEL = "ci fmt test nvrtc tsan asan kernels"
 MANIFEST = f"{INTERFACE} benches package mpi cross versions"
 # The gates of the tier "change" that a change of a file must start, and no others.
 EXAMPLES = {
@@ -51,10 +51,10 @@ EXAMPLES = {
     "kernels/catalogue.toml": f"ci {INTERFACE} benches nvrtc tsan asan kernels".replace("fmt ", ""),
     "kernels/core/ptx.cuh": f"{KERNEL} simt",
     "kernels/div/lanes/division.cuh": KERNEL,
-    "kernels/simt/fiber.h": "ci fmt test fuzz simt tsan asan",
+    "kernels/simt/fiber.h": "ci fmt test simt tsan asan",
     "mpi/src/lib.rs": "fmt mpi",
     "paillier/src/groups.rs": "fmt clippy test members doc divide python mpi cross",
-    "ptxi/src/module.rs": "fmt clippy test members fuzz benches doc ptxi",
+    "ptxi/src/module.rs": "fmt clippy test members benches doc ptxi",
     "python/docs/index.md": "python python-docs",
     "python/gpuint/_array.py": "fmt python python-docs",
     "python/src/batch.rs": "fmt clippy doc python cross",
@@ -68,7 +68,7 @@ EXAMPLES = {
     "src/sieve/progression.rs": INTERFACE,
     "src/ops/tree/layout.rs": INTERFACE,
     "xgboost/src/plugin.rs": "fmt clippy members doc",
-    "testkit/src/oracle.rs": "fmt clippy test members fuzz benches doc tsan asan",
+    "testkit/src/oracle.rs": "fmt clippy test members benches doc tsan asan",
     "tests/driver/stand_in.cpp": "fmt test",
     "tests/ecosystem.rs": "fmt clippy features",
     "tests/mutants.txt": "",

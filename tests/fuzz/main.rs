@@ -2,7 +2,7 @@
 //! on several devices at once. Every result and every error is compared with independent
 //! arithmetic.
 //!
-//! `GPUINT_FUZZ_SECONDS` is the time for each shape (2), `GPUINT_FUZZ_SEED` the first seed (1), and
+//! `GPUINT_FUZZ_SECONDS` is the time for each shape (3), `GPUINT_FUZZ_SEED` the first seed (1), and
 //! `GPUINT_FUZZ_CUDA=1` adds the first GPU. A program that fails is shrunk and stored in
 //! `tests/fuzz.regressions`, whose programs run first.
 //!
@@ -91,7 +91,7 @@ fn fuzz<T: Widen>() {
     for steps in regressions::<T>() {
         check(steps, false);
     }
-    let seconds = number("GPUINT_FUZZ_SECONDS", 2);
+    let seconds = number("GPUINT_FUZZ_SECONDS", 3);
     let mut random = Random::new(number("GPUINT_FUZZ_SEED", 1) ^ (T::BITS * T::Q) as u64);
     // The first program is not timed: it waits for kernels of the shim that are not on the disk.
     let mut start = None::<Instant>;
