@@ -32,25 +32,6 @@ struct Frame {
       group.sync();
     }
   }
-
-  // Runs work(group, row, is_row) for every row; the groups of a warp proceed together. Their
-  // collectives are then executed once a warp: under masks of their own, once for each group.
-  // A group beyond the last row gets that row, and is_row is false: it must not store.
-  template <class Work>
-  GPUINT_DEVICE static void run_together(const Operands& o, unsigned char* shared, Work work) {
-    if constexpr (S::THREADS >= 32) {
-      run(o, shared, [&](G& group, u64 row, unsigned char*) { work(group, row, true); });
-    } else {
-      static_assert(THREADS % 32 == 0, "a block has whole warps");
-      G group(nullptr);
-      group.mask = ~0u;
-      for (u64 first = u64(blockIdx.x) * ROWS; first < o.rows; first += u64(gridDim.x) * ROWS) {
-        const u64 row = first + G::index();
-        const bool is_row = row < o.rows;
-        work(group, is_row ? row : o.rows - 1, is_row);
-      }
-    }
-  }
 };
 
 }  // namespace gpuint

@@ -7,7 +7,7 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "core/frame.cuh"
+#include "core/joint_frame.cuh"
 #include "core/limbs.cuh"
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
@@ -16,9 +16,9 @@
 namespace gpuint {
 
 template <class S, Sign SIGN>
-struct Sum : Frame<S, 0> {
+struct Sum : JointFrame<S> {
   using Limb = typename S::Limb;
-  using G = typename Frame<S, 0>::G;
+  using G = typename JointFrame<S>::G;
   // Limbs of a thread in a round.
   static constexpr u32 K = SumPolicy<S>::LIMBS_PER_ROUND;
   static constexpr u32 MIN_BLOCKS = S::THREADS > 32
@@ -26,7 +26,7 @@ struct Sum : Frame<S, 0> {
                                         : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Frame<S, 0>::run_together(o, shared, [&](G& group, u64 row, bool is_row) {
+    JointFrame<S>::run(o, shared, [&](G& group, u64 row, bool is_row) {
       const Limb* const a = input_row<S>(o, 0, row);
       const Limb* const b = rhs_row<S>(o, row);
       Limb* const c = output_row<S>(o, 0, row);

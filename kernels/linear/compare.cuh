@@ -5,7 +5,7 @@
 // numbers: first in each warp, then over the warps.
 #pragma once
 #include "core/abi.cuh"
-#include "core/frame.cuh"
+#include "core/joint_frame.cuh"
 #include "core/rows.cuh"
 
 namespace gpuint {
@@ -43,11 +43,11 @@ GPUINT_DEVICE i32 compare_rows(G& group, const typename S::Limb* a, const typena
 enum class Relation { Order, Equal, Less, Zero };
 
 template <class S, Relation R>
-struct Comparison : Frame<S, 0> {
-  using G = typename Frame<S, 0>::G;
+struct Comparison : JointFrame<S> {
+  using G = typename JointFrame<S>::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Frame<S, 0>::run_together(o, shared, [&](G& group, u64 row, bool is_row) {
+    JointFrame<S>::run(o, shared, [&](G& group, u64 row, bool is_row) {
       const i32 order = compare_rows<S>(group, input_row<S>(o, 0, row),
                                         R == Relation::Zero ? nullptr : rhs_row<S>(o, row));
       if constexpr (R == Relation::Order) {
