@@ -16,8 +16,8 @@ struct JointFrame : Frame<S, 0> {
   template <class Work>
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
     if constexpr (S::THREADS >= 32) {
-      Frame<S, 0>::run(
-          o, shared, [&](G& group, u64 row, unsigned char*) { work(group, row, true); });
+      Frame<S, 0>::run(o, shared,
+                       [&](G& group, u64 row, unsigned char*) { work(group, row, true); });
     } else {
       static_assert(Frame<S, 0>::THREADS % 32 == 0, "a block has whole warps");
       constexpr u32 ROWS = S::ROWS;
