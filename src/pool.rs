@@ -353,9 +353,9 @@ impl Pool {
         self.compute(shape, rows, Cut::Overlapped, results, prepare, work)
     }
 
-    /// Computes as [`run`](Self::run), in as few chunks as possible: for work that takes much longer
-    /// than the copies of its rows, as powers and tests of primes do. One thread serves each device,
-    /// and begins with the device's share of all rows, as far as memory for a chunk allows.
+    /// Computes as [`run`](Self::run), in as few chunks as possible: for work that takes much
+    /// longer than the copies of its rows, as powers and tests of primes do. One thread serves each
+    /// device, and begins with the device's share of all rows, as far as memory for a chunk allows.
     ///
     /// # Errors
     /// As [`run`](Self::run).

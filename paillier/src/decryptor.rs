@@ -15,10 +15,10 @@
 //! above `p^2`, `q^2` and `n`.
 //!
 //! - `c = c_1 R + c_0` is reduced as `c_1 (R mod p^2) + c_0 mod p^2`.
-//! - The quotient `(x - 1) / p` is exact and below `p`. It is `x / p - 1 / p` modulo any odd `M >= p`
-//!   that `p` does not divide: the largest such number below `R`.
-//! - The remainder theorem gives `m = e_p (x_p - 1) / p + e_q (x_q - 1) / q mod n`, where `e_p` is `h`
-//!   modulo `p` and 0 modulo `q`: `e_p = q (p - (q^-1)^2 mod p)`.
+//! - The quotient `(x - 1) / p` is exact and below `p`. It is `x / p - 1 / p` modulo any odd `M >=
+//!   p` that `p` does not divide: the largest such number below `R`.
+//! - The remainder theorem gives `m = e_p (x_p - 1) / p + e_q (x_q - 1) / q mod n`, where `e_p` is
+//!   `h` modulo `p` and 0 modulo `q`: `e_p = q (p - (q^-1)^2 mod p)`.
 //!
 //! The rows that are no units are public: they are the error. Lengths are public, too.
 

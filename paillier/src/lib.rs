@@ -31,8 +31,8 @@
 //! # Secrets
 //!
 //! Instructions, branches and addresses of decryption do not depend on secret values. Those of
-//! encryption and key generation do. The section "Paillier" of the repository's `SECURITY.md` states
-//! who can learn what.
+//! encryption and key generation do. The section "Paillier" of the repository's `SECURITY.md`
+//! states who can learn what.
 
 mod ciphertexts;
 mod decryptor;
