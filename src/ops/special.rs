@@ -33,8 +33,8 @@ const MIN_POWER_BITS: usize = 1024;
 /// Bits of the digits of exponents that differ from row to row.
 const DIGIT_BITS: usize = 4;
 
-/// Bits of exponents that a launch of whole powers reads: few enough to be interrupted between
-/// launches, and so many that launches take no time.
+/// Bits of the exponents that one launch of `pow_special` reads. A call can be interrupted between
+/// launches; the cost of a launch is negligible beside 1024 squares.
 const BITS_OF_LAUNCH: u32 = 1024;
 
 /// Special moduli on a device.
