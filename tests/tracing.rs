@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, DynProductTree, GpuUint};
+use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, DynProductTree, GpuUint, Pool};
 use tracing::Level;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -127,4 +127,31 @@ fn long_numbers_are_reduced_in_logarithmic_steps() {
     assert!(two < four, "{two} and {four} launches");
     assert_eq!(eight - four, four - two);
     assert_eq!(sixteen - eight, four - two);
+}
+
+/// Two more parts cost a part the remainder of their product and a product: 8 products of the
+/// length of a part, where two products by themselves would take 10.
+#[test]
+fn other_parts_are_multiplied_by_pairs() {
+    let _turn = turn();
+    let products = |parts: usize| {
+        let odd = |index: usize| (BigUint::from(1u32) << 700u32) - 2 * index - 1u32;
+        let values: Vec<_> = (0..4 * parts).map(odd).collect();
+        let expected = DynBatch::fitting(&Device::cpu(), &values).unwrap().batch_gcd().unwrap();
+        let pool = Pool::of(vec![Device::cpu(); parts]).unwrap();
+        // The first part is computed by this thread.
+        let log = traced(|| {
+            let divisors = pool.batch_gcd(&values).unwrap();
+            assert_eq!(divisors, expected.to_biguints().unwrap());
+        });
+        let count = |kernel: &str| {
+            let is_counted = |line: &&str| {
+                line.contains("fraction{") && line.contains("new") && line.contains(kernel)
+            };
+            log.lines().filter(is_counted).count()
+        };
+        2 * count("kernel=gpuint_mul_wide") + count("kernel=gpuint_mul_cyclic")
+    };
+    let [three, four, five, seven] = [3, 4, 5, 7].map(products);
+    assert_eq!([four - three, five - three, seven - five], [3, 8, 8]);
 }

@@ -207,7 +207,7 @@ mod tests {
         let mut fractions = Nodes::new(1, layout.levels.len() + 1);
         let last = layout.levels.len();
         let root = tree.prepared_root().unwrap();
-        fractions.levels[last] = Some(root.fractions(numbers).unwrap());
+        fractions.levels[last] = Some(root.fractions(&root.residues(numbers).unwrap()).unwrap());
         let mut depths: Vec<Vec<u32>> =
             (0..=last).map(|level| vec![0; layout.count(level, values.len())]).collect();
         let mut lengths: Vec<Vec<u64>> = vec![values.iter().map(BigUint::bits).collect()];

@@ -103,11 +103,11 @@ impl DynProductTree {
         progress::plan_root(tree.bits(), 0, values);
         progress::plan_levels(tree.bits(), self.rows, progress::REMAINDERS);
         let root = tree.prepared_root()?;
-        let mut residue = DynBatch::single(device, shape, &BigUint::one())?;
+        let mut residue = root.residues(DynBatch::single(device, shape, &BigUint::one())?)?;
         for value in values {
             residue = root.long_product(&residue, value)?;
         }
-        let fractions = root.fractions(residue)?;
+        let fractions = root.fractions(&residue)?;
         progress::root_done(tree.bits(), 0, values);
         returned(tree.descend(&fractions, &self.device)?, &self.device, self.shape)
     }
@@ -163,7 +163,9 @@ impl DynProductTree {
                 let products = progress::REMAINDERS * numbers.len() as u64;
                 progress::plan_root(tree.bits(), 0, &[]);
                 progress::plan_levels(tree.bits(), self.rows, products);
-                let fractions = tree.prepared_root()?.fractions(numbers)?;
+                let root = tree.prepared_root()?;
+                let fractions = root.fractions(&root.residues(numbers)?)?;
+                drop(root);
                 progress::root_done(tree.bits(), 0, &[]);
                 returned(tree.descend(&fractions, &self.device)?, &self.device, self.shape)
             }

@@ -57,7 +57,7 @@ impl Tree {
 
     /// Prepares the root for products modulo it.
     pub(super) fn prepared_root(&self) -> Result<Root> {
-        Root::new(self.root()?.try_clone()?, self.length, self.fraction_bits())
+        Root::new(self.root()?, self.length, self.fraction_bits())
     }
 
     /// Bits of a fraction of the root.

@@ -13,10 +13,12 @@
 //! others have the same cofactors in every cut: the equation holds for all rows `n >= 1`.
 //!
 //! # Products
-//! A product modulo `N_j` takes six products of the length of the part, and the reciprocal and the
-//! fraction six more: `6 m` for each part, or `6 m` times the length `B` of all rows together. The
-//! levels above the parts of one tree would take `5 log2(m) B`, and its root `6 B`. For two parts
-//! it is 12 instead of 11.
+//! A product modulo `N_j` takes five products of the length of the part, two of them for the
+//! product itself and three for its remainder. Parts are multiplied in pairs, once for all others:
+//! the remainder of a pair takes three products, and the product with it five. So two parts take 8
+//! instead of 10. The reciprocal and the fraction take twelve, and part `j` `4 m + 10` products for
+//! `m` parts, or `4 m + 10` times the length `B` of all rows together. The levels above the parts of
+//! one tree would take `5 log2(m) B`, and its root `6 B`.
 //!
 //! # Memory
 //! Some trees of each device are kept. The others are computed again before their descents: one
@@ -37,7 +39,7 @@ use tracing::debug_span;
 use super::nodes::{home, moved, returned};
 use super::nonempty::Tree;
 use super::progress::{self, plan_levels, plan_root, root_done};
-use super::root::Root;
+use super::root::{Root, Wide, modulus_bits};
 use crate::backend::BackendKind;
 use crate::backend::host::collected;
 use crate::device::Device;
@@ -183,7 +185,8 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             plan_root(bits, ranges.len() - 1, numbers);
         }
         let parts = ranges.iter().enumerate().collect();
-        let parts = on_devices(self.devices, parts, |device, (index, range)| {
+        let nothing = |_: &Device| Ok(());
+        let parts = on_devices(self.devices, parts, nothing, |device, (), (index, range)| {
             let is_kept = is_kept(index, device);
             let (rows, tree) = tree(device, range)?;
             let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
@@ -199,8 +202,9 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         let (trees, roots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
         let trees = trees.into_iter().enumerate().collect();
-        on_devices(self.devices, trees, |device, (index, kept)| {
-            let fraction = fraction(&roots, index, bits, device, numbers)?;
+        let pairs = |device: &Device| pairs(&roots, bits, device);
+        on_devices(self.devices, trees, pairs, |device, pairs, (index, kept)| {
+            let fraction = fraction(&roots, pairs, index, bits, device, numbers)?;
             let part_bits = self.lengths[ranges[index].clone()].iter().sum();
             root_done(part_bits, ranges.len() - 1, numbers);
             // Ends the memory of a tree with its descent.
@@ -233,11 +237,13 @@ pub(super) fn cut(lengths: &[u64], most: u64) -> Vec<Range<usize>> {
 }
 
 /// Does work for each part, every device for the parts of its number modulo the number of devices.
-/// Results are in the order of the parts, and the error is that of the first part that failed.
-fn on_devices<P: Send, R: Send>(
+/// Before its first part, a device computes operands of all of its parts by `prepare`. Results are
+/// in the order of the parts, and the error is that of the first part that failed.
+fn on_devices<P: Send, S, R: Send>(
     devices: &[Device],
     parts: Vec<P>,
-    work: impl Fn(&Device, P) -> Result<R> + Sync,
+    prepare: impl Fn(&Device) -> Result<S> + Sync,
+    work: impl Fn(&Device, &S, P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let mut shares: Vec<Vec<(usize, P)>> = devices.iter().map(|_| Vec::new()).collect();
     for (index, part) in parts.into_iter().enumerate() {
@@ -246,8 +252,12 @@ fn on_devices<P: Send, R: Send>(
     let stop = Stop::current();
     let serve = |device: &Device, share: Vec<(usize, P)>| {
         let mut results = Vec::new();
+        let mut operands = None;
         for (index, part) in share {
-            let result = stop.during(|| work(device, part));
+            let result = stop.during(|| {
+                let prepared = operands.take().map_or_else(|| prepare(device), Ok)?;
+                work(device, operands.insert(prepared), part)
+            });
             let has_failed = result.is_err();
             results.push((index, result));
             if has_failed {
@@ -292,10 +302,23 @@ fn carried(row: &DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
     DynBatch::single(device, shape, &row.row(0)?)
 }
 
+/// Computes the products of the parts 0 and 1, 2 and 3, and so on, on a device; none for two parts.
+fn pairs(parts: &[PartRoot], bits: u64, device: &Device) -> Result<Vec<Wide>> {
+    let (device, shape) = home(device, bits)?;
+    let _span = debug_span!("pairs", parts = parts.len()).entered();
+    let row = |part: &PartRoot| carried(&part.product, &device, shape);
+    let pairs = parts.chunks_exact(2).filter(|_| parts.len() > 2);
+    let product = |pair: &[PartRoot]| {
+        Wide::product(&row(&pair[0])?, &row(&pair[1])?, modulus_bits(shape.bits, bits))
+    };
+    pairs.map(product).collect()
+}
+
 /// Computes the product of the cofactors of a part, the products of the other parts and `numbers`,
 /// as a fraction of `bits` bits of the product of the part.
 fn fraction(
     parts: &[PartRoot],
+    pairs: &[Wide],
     index: usize,
     bits: u64,
     device: &Device,
@@ -305,15 +328,20 @@ fn fraction(
     let _span = debug_span!("fraction", part = index, parts = parts.len()).entered();
     let row = |row: &DynBatch| carried(row, &device, shape);
     let part = &parts[index];
-    let root = Root::new(row(&part.product)?, part.length, bits)?;
-    let mut residue = row(&part.sum)?;
-    for (_, other) in parts.iter().enumerate().filter(|&(other, _)| other != index) {
-        residue = root.products(&residue, &row(&other.product)?)?;
+    let root = Root::new(&row(&part.product)?, part.length, bits)?;
+    let mut residue = root.residues(row(&part.sum)?)?;
+    for (_, wide) in pairs.iter().enumerate().filter(|&(pair, _)| pair != index / 2) {
+        residue = root.product(&residue, &root.remainder(wide)?)?;
+    }
+    // The partner of the part, and a part without one.
+    let is_single = |other: usize| other / 2 == index / 2 || other / 2 >= pairs.len();
+    for (_, other) in parts.iter().enumerate().filter(|&(o, _)| o != index && is_single(o)) {
+        residue = root.product(&residue, &row(&other.product)?)?;
     }
     for number in numbers {
         residue = root.long_product(&residue, number)?;
     }
-    root.fractions(residue)
+    root.fractions(&residue)
 }
 
 #[cfg(test)]

@@ -20,7 +20,19 @@ pub(super) fn wrapped_difference(a: &DynBatch, b: &DynBatch) -> Result<DynBatch>
     difference.wrapping_sub_all(1)?.select(&borrow, &difference)
 }
 
-/// Computes products that are below `2^BITS - 1`.
+/// Computes differences of products of [`times`] and of sums of such products, that are below
+/// `2^BITS - 1`.
+pub(super) fn difference(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
+    if is_wrapped(a.device(), a.shape()) { wrapped_difference(a, b) } else { a.wrapping_sub(b) }
+}
+
+/// Computes sums modulo `2^BITS - 1`. A sum is 0 only where both numbers are 0.
+pub(super) fn wrapped_sum(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
+    let (sum, carry) = a.overflowing_add(b)?;
+    sum.wrapping_add_all(1)?.select(&carry, &sum)
+}
+
+/// Computes products modulo `2^BITS - 1` or `2^BITS`.
 pub(super) fn times(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
     if is_wrapped(a.device(), a.shape()) { a.cyclic_mul(b) } else { a.wrapping_mul(b) }
 }

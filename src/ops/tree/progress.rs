@@ -20,8 +20,9 @@ pub(super) const REMAINDERS: u64 = 2;
 
 /// Products for the reciprocal of a root and a fraction.
 const ROOT: u64 = 12;
-/// Products for a product modulo a root.
-const PRODUCT: u64 = 6;
+/// Products for a product modulo a root, and for one with the product of two parts.
+const PRODUCT: u64 = 5;
+const PAIR: u64 = 8;
 /// Products for each piece of a long number.
 const PIECE: u64 = 4;
 
@@ -38,7 +39,9 @@ fn of_levels(bits: u64, rows: usize) -> u64 {
 /// Returns the work at the root of a tree over `bits` bits, for products with the roots of `others`
 /// trees and with `numbers`.
 fn of_root(bits: u64, others: usize, numbers: &[BigUint]) -> u64 {
-    let products = ROOT + PRODUCT * (others + numbers.len()) as u64;
+    let pairs = others.saturating_sub(1) / 2;
+    let products = (others - 2 * pairs + numbers.len()) as u64;
+    let products = ROOT + PAIR * pairs as u64 + PRODUCT * products;
     let pieces = numbers.iter().map(BigUint::bits).sum::<u64>();
     bits.saturating_mul(products).saturating_add(pieces.saturating_mul(PIECE))
 }
