@@ -122,13 +122,6 @@ fn divisible(shape: Shape, count: usize) -> Vec<Row> {
     rows
 }
 
-/// Divisors `2^63 + c` with `c` near `sqrt(2^61)`: the error of a 64-bit reciprocal is nearly 1.
-fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
-    let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
-    u.div_rem_digit((1 << 63) + 1_500_000_000)?;
-    Ok(())
-}
-
 /// A sum of long rows whose carry runs from the lowest limb over all tiles.
 fn carry_over_long_row(device: &Device) -> Result<()> {
     let shape = device.shape_for(1 << 22)?;
@@ -386,9 +379,6 @@ fn structured_operands_take_rare_paths() {
     });
     takes("isqrt, 32768 bits", &[("RootFullQuotient", 1)], |device| {
         extract_roots(shape(32768, 4, DigitKind::U64), device, 18)
-    });
-    takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
-        divide_by_digit(shape(1024, 4, DigitKind::U64), device, 1000)
     });
     takes("verified div_rem, 1024 bits", &[("SecondPrime", 100)], |device| {
         divide_by_multiples(shape(1024, 4, DigitKind::U64), device, 100)

@@ -1,189 +1,284 @@
 // DivRemDigit: quotients and remainders by one number of at most 64 bits for all rows, in linear
 // time.
 //
-// Words here have 64 bits, B = 2^64. The divisor d is normalized: D = d 2^s has its top bit set.
-// Then u / d = u 2^s / D, and u 2^s is computed word by word when it is read.
+// Words here have 64 bits, B = 2^64. The divisor is D 2^t with an odd D. Then floor(u / (D 2^t)) =
+// floor((u >> t) / D), and the remainder is that of u >> t with the low t bits of u behind it. From
+// here on u is u >> t, whose words are computed when they are read.
 //
-// Two words by one (N. Moller and T. Granlund, "Improved division by invariant integers", algorithm
-// 4). With the reciprocal w = floor((B^2 - 1) / D) - B, and r < D:
-//     q1 B + q0 = w r + r B + x;    q = q1 + 1;    p = (x - q D) mod B;
-//     if p > q0: q -= 1, p += D;    if p >= D: q += 1, p -= D.
-// Then r B + x = q D + p. By their theorem 3 the candidate is too large by at most one, and then p
-// > q0. The remainder is then below 2D, and rarely D or more. This takes one and a half full
-// products instead of a division.
+// A row by a group of lanes, in tiles of LANES pieces of PIECE words, the highest tile first and a
+// piece to each lane. With the words x_j of a lane's piece, of which e_j words of the tile are
+// below x_j, and the remainder R of all tiles above modulo D,
+//     P = R B^(words of the tile) + sum of x_j B^(e_j) over all words from the lane's piece up
+// (mod D) is a sum over the lanes above. With e words of the tile below the piece, r = P B^(-e) mod
+// D is the remainder of the number down to the piece, since D is odd. The lowest lane's r is the R
+// of the next tile, and at last that of the row.
 //
-// A row by a group of lanes, each with a chunk of CHUNK consecutive words. With c_i the chunks from
-// the top and m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a
-// linear recurrence, solved over the lanes in log2 steps (Kogge and Stone, with m, m^2, m^4, ..).
-// Each lane computes the remainder of its own chunk. The recurrence then gives the remainder that
-// comes into the chunk, with which the lane divides it. Each word is read twice and divided twice,
-// for every width.
+// Of the quotient, r gives the words of each piece without those above: the number down to the
+// piece less r is a multiple of D, and its quotient modulo B^PIECE is found from the lowest word up
+// with 1 / D mod B (T. Jebelean, "An algorithm for exact division", Journal of Symbolic Computation
+// 15, 1993). A word takes half a product for its quotient and half a product for the carry, where a
+// division of two words by one takes one and a half products.
 //
-// Each thread computes the values that depend on d only once, for several rows.
+// Residues modulo D are reduced by P. L. Montgomery's method, which divides by B. The powers of B
+// that the lanes multiply by have the B too many.
+//
+// Each word is read once. Each thread computes the values that depend on D only once, for several
+// rows.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
 #include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/ptx.cuh"
 #include "core/rows.cuh"
 #include "tuning/linear.cuh"
 
 namespace gpuint {
 
-// D and the values that its divisions use.
-struct DigitDivisor {
-  u64 d;  // D, normalised
-  u64 w;  // its reciprocal
-  u32 s;
+// A sum of less than 2^32 products of limbs.
+struct Column {
+  u32 limb[3] = {};
 
-  GPUINT_DEVICE explicit DigitDivisor(u64 digit) {
-    s = static_cast<u32>(__clzll(static_cast<i64>(digit)));
-    d = digit << s;
-    // w = floor(((B - 1 - D) B + B - 1) / D), a bit at a time.
-    u64 r = ~d;
-    w = 0;
+  GPUINT_DEVICE void add(u32 a, u32 b) {
+    ptx::mad_lo_cc(limb[0], a, b);
+    ptx::madc_hi_cc(limb[1], a, b);
+    ptx::addc(limb[2], 0);
+  }
+};
+
+// An odd divisor D of at most 64 bits.
+struct OddDivisor {
+  u64 d;
+  u64 inverse;  // 1 / D mod B
+
+  GPUINT_DEVICE explicit OddDivisor(u64 odd) : d(odd) {
+    // Right in 5 bits, then 10, 20, 40 and 80: with x D = 1 + e, x (2 - x D) D = 1 - e^2.
+    inverse = 3 * d ^ 2;
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < 4; ++i) inverse *= 2 - d * inverse;
+    // The compiler would compute it again for each row.
+    const u32 low = ptx::rematerialize(static_cast<u32>(inverse));
+    inverse = u64(ptx::rematerialize(static_cast<u32>(inverse >> 32))) << 32 | low;
+  }
+
+  // (high B + low) / B mod D, for high < D: low - q D = -(carry B) for q = low / D mod B.
+  GPUINT_DEVICE u64 reduce(u64 high, u64 low) const {
+    const u64 carry = __umul64hi(low * inverse, d);
+    return high >= carry ? high - carry : high - carry + d;
+  }
+
+  // a b / B mod D and a + b mod D, for a b < D B and a, b < D.
+  GPUINT_DEVICE u64 multiply(u64 a, u64 b) const { return reduce(__umul64hi(a, b), a * b); }
+  GPUINT_DEVICE u64 add(u64 a, u64 b) const {
+    const u64 room = d - b;
+    return a >= room ? a - room : a + b;
+  }
+
+  // The sum of x_j w_j, divided by B^2, mod D; w_j < D.
+  template <u32 WORDS>
+  GPUINT_DEVICE u64 weighted_sum(const u64 (&x)[WORDS], const u64 (&w)[WORDS]) const {
+    Column low, middle, high;  // of 2^0, 2^32 and 2^64
+    GPUINT_UNROLL(WORDS)
+    for (u32 j = 0; j < WORDS; ++j) {
+      const u32 x_low = static_cast<u32>(x[j]), x_high = static_cast<u32>(x[j] >> 32);
+      const u32 w_low = static_cast<u32>(w[j]), w_high = static_cast<u32>(w[j] >> 32);
+      low.add(x_low, w_low);
+      middle.add(x_low, w_high);
+      middle.add(x_high, w_low);
+      high.add(x_high, w_high);
+    }
+    ptx::add_cc(low.limb[1], middle.limb[0]);
+    ptx::addc_cc(low.limb[2], middle.limb[1]);
+    ptx::addc_cc(high.limb[1], middle.limb[2]);
+    ptx::addc(high.limb[2], 0);
+    ptx::add_cc(high.limb[0], low.limb[2]);
+    ptx::addc_cc(high.limb[1], 0);
+    ptx::addc(high.limb[2], 0);
+    // Without its lowest word the sum is below WORDS D. D more keeps it positive.
+    const u64 more = d - __umul64hi((u64(low.limb[1]) << 32 | low.limb[0]) * inverse, d);
+    const u64 next = (u64(high.limb[1]) << 32 | high.limb[0]) + more;
+    // At most (WORDS + 1) D / B < D.
+    const u64 top = u64(high.limb[2]) + (next < more ? 1 : 0);
+    return reduce(top, next);
+  }
+
+  // The quotient of B^WORDS y + x by D, given its remainder r, for any y < D.
+  template <u32 WORDS>
+  GPUINT_DEVICE void divide_exactly(u64 (&x)[WORDS], u64 r) const {
+    u64 carry = r;
+    GPUINT_UNROLL(WORDS)
+    for (u32 j = 0; j < WORDS; ++j) {
+      const u64 borrow = x[j] < carry ? 1 : 0;
+      x[j] = (x[j] - carry) * inverse;
+      carry = __umul64hi(x[j], d) + borrow;
+    }
+  }
+};
+
+// in[0] = u, params.digit = d > 0; out[0] = q or null, out[1] = one u64 a row, the remainder, or
+// null.
+template <class S>
+struct DivRemDigit {
+  using Limb = typename S::Limb;
+  using Policy = DigitDivisionPolicy;
+  static constexpr u32 PIECE = Policy::WORDS_PER_LANE;
+  static constexpr u32 WORDS = ceil_div(S::BITS, 64);
+  static constexpr u32 LIMBS = 64 / S::LIMB_BITS;  // in a word
+  // Lanes of a row.
+  static constexpr u32 LANES = min_of(32, power_of_two_at_least(ceil_div(WORDS, PIECE)));
+  static constexpr u32 TILE = LANES * PIECE;
+  static constexpr u32 TILES = ceil_div(WORDS, TILE);
+
+  using G = Group<LANES>;
+  static constexpr u32 THREADS = Policy::THREADS, ROWS = THREADS / LANES;
+  static constexpr u32 SHARED = 0, SCRATCH = 0, PERSISTENT = 1;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, THREADS);
+
+  static __device__ void run(const Operands& o, unsigned char*) {
+    const u32 zeros = static_cast<u32>(__ffsll(static_cast<i64>(o.params.digit))) - 1;
+    const OddDivisor divisor(o.params.digit >> zeros);
+    G group(nullptr);
+    // All groups of a warp proceed together. Those beyond the last row divide it without storing.
+    group.mask = ~0u;
+    const Powers powers(divisor, LANES - 1 - group.rank);
+    for (u64 base = u64(blockIdx.x) * ROWS; base < o.rows; base += u64(gridDim.x) * ROWS) {
+      const bool is_row = base + G::index() < o.rows;
+      const u64 row = is_row ? base + G::index() : o.rows - 1;
+      Limb* const q = is_row ? output_row<S>(o, 0, row) : nullptr;
+      const u64 r = divide(group, divisor, powers, zeros, input_row<S>(o, 0, row), q);
+      if (o.out[1] != nullptr && is_row && group.rank == LANES - 1)
+        static_cast<u64*>(o.out[1])[row] = r;
+    }
+  }
+
+ private:
+  // Powers of B mod D of a lane with `below` pieces of the tile below its own. [k] is B^(k+1), and
+  // multiply([j], [k]) = [j+k].
+  struct Powers {
+    u64 weight[PIECE];  // [e_j + 1]
+    u64 down;           // [-e], for the lowest word
+    u64 tile;           // [TILE]
+
+    GPUINT_DEVICE Powers(const OddDivisor& divisor, u32 below) {
+      // 2^64, then by products of a and b, which are 2^(a+b-64): 2^65, 66, 68, .. 128.
+      const u64 base = (0 - divisor.d) % divisor.d;
+      u64 one = divisor.add(base, base);  // [1]
+      GPUINT_UNROLL(1)
+      for (u32 i = 0; i < 6; ++i) one = divisor.multiply(one, one);
+      u64 up = base, above = one, under = 1;  // [0], [1], [-1]
+      down = base;
+      GPUINT_UNROLL(1)
+      for (u32 piece = 1; piece < PIECE; piece *= 2) {
+        above = divisor.multiply(above, above);
+        under = divisor.multiply(under, under);
+      }
+      GPUINT_UNROLL(1)
+      for (u32 lanes = 1; lanes < LANES; lanes *= 2) {
+        if ((below & lanes) != 0) {
+          up = divisor.multiply(up, above);
+          down = divisor.multiply(down, under);
+        }
+        above = divisor.multiply(above, above);
+        under = divisor.multiply(under, under);
+      }
+      tile = above;
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; ++j) weight[j] = up = divisor.multiply(up, one);
+    }
+  };
+
+  // Divides a row by D 2^zeros; returns the remainder to the lowest lane.
+  GPUINT_DEVICE static u64 divide(const G& group, const OddDivisor& divisor, const Powers& powers,
+                                  u32 zeros, const Limb* u, Limb* q) {
+    u32 first = (TILES - 1) * TILE + (LANES - 1 - group.rank) * PIECE;
+    u64 x[PIECE], next[PIECE];
+    read(u, first, next);
+    u64 r = 0, low_bits = 0, word_above = 0;
     GPUINT_UNROLL(1)
-    for (u32 bit = 0; bit < 64; ++bit) {
-      const bool carry = r >> 63 != 0;
-      r = r << 1 | 1;
-      w <<= 1;
-      if (carry || r >= d) {
-        r -= d;
-        w |= 1;
+    for (u32 tile = TILES;;) {
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; ++j) x[j] = next[j];
+      if (--tile > 0) read(u, first - TILE, next);
+      low_bits = x[0] & ((u64(1) << zeros) - 1);
+      shift(group, zeros, x, word_above);
+      r = prefix(group, divisor, divisor.weighted_sum(x, powers.weight),
+                 divisor.multiply(r, powers.tile));
+      if (q != nullptr) {
+        divisor.divide_exactly(x, LANES > 1 ? divisor.multiply(r, powers.down) : r);
+        write(q, first, x);
+      }
+      if (tile == 0) break;
+      first -= TILE;
+      r = __shfl_sync(group.mask, r, LANES - 1, LANES);
+    }
+    return r << zeros | low_bits;
+  }
+
+  // Shifts the words of a tile by the zeros of the divisor. `word_above` is, in the highest lane,
+  // the lowest word of the tile above.
+  GPUINT_DEVICE static void shift(const G& group, u32 zeros, u64 (&x)[PIECE], u64& word_above) {
+    u64 high = 0;
+    if constexpr (LANES > 1) {
+      const u64 other = __shfl_sync(group.mask, x[0], group.rank + LANES - 1, LANES);
+      high = group.rank == 0 ? word_above : other;
+      word_above = other;
+    }
+    GPUINT_UNROLL(PIECE)
+    for (u32 j = 0; j < PIECE; ++j)
+      x[j] = x[j] >> zeros | (j + 1 < PIECE ? x[j + 1] : high) << 1 << (63 - zeros);
+  }
+
+  // The sum modulo D of `term` over the lanes above and this one, and of `above`.
+  GPUINT_DEVICE static u64 prefix(const G& group, const OddDivisor& divisor, u64 term, u64 above) {
+    u64 sum = TILES > 1 && group.rank == 0 ? divisor.add(term, above) : term;
+    GPUINT_UNROLL(5)
+    for (u32 distance = 1; distance < LANES; distance *= 2) {
+      const u64 other = __shfl_up_sync(group.mask, sum, distance, LANES);
+      sum = divisor.add(sum, group.rank >= distance ? other : 0);
+    }
+    return sum;
+  }
+
+  // Reads words `first` .. `first + PIECE` of a row, zeros beyond it.
+  GPUINT_DEVICE static void read(const Limb* row, u32 first, u64 (&x)[PIECE]) {
+    if constexpr (S::BITS % 128 == 0) {
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; j += 2) {
+        Limb limbs[WORD] = {};
+        if (first + j < WORDS) read_word<S>(row, (first + j) * LIMBS, limbs);
+        x[j] = limbs[0] | u64(limbs[1]) << 32;
+        x[j + 1] = limbs[2] | u64(limbs[3]) << 32;
+      }
+    } else {
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; ++j) {
+        x[j] = 0;
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < LIMBS; ++i) {
+          const u32 k = (first + j) * LIMBS + i;
+          if (k < S::N) x[j] |= u64(__ldg(row + k)) << (i * S::LIMB_BITS);
+        }
       }
     }
   }
 
-  // r B + x = q D + r', r < D: the quotient; r becomes r'.
-  GPUINT_DEVICE u64 divide(u64& r, u64 x) const {
-    GPUINT_ASSERT(r < d, "a remainder is below the divisor");
-    const u64 q0 = w * r + x;
-    u64 q = __umul64hi(w, r) + r + (q0 < x ? 1 : 0) + 1;
-    u64 p = x - q * d;
-    if (p > q0) {
-      --q;
-      p += d;
-    }
-    if (p >= d) {
-      GPUINT_RARE(DigitSecondCorrection);
-      ++q;
-      p -= d;
-    }
-    r = p;
-    return q;
-  }
-
-  // a b mod D and a + b mod D, a, b < D.
-  GPUINT_DEVICE u64 multiply(u64 a, u64 b) const {
-    u64 r = __umul64hi(a, b);
-    divide(r, a * b);
-    return r;
-  }
-  GPUINT_DEVICE u64 add(u64 a, u64 b) const {
-    const u64 sum = a + b;
-    return sum < a || sum >= d ? sum - d : sum;
-  }
-};
-
-// in[0] = u, params.digit = d > 0; out[0] = q or null, out[1] = one u64 a row, the remainder.
-template <class S>
-struct DivRemDigit {
-  using Limb = typename S::Limb;
-  static constexpr u32 WORDS = ceil_div(S::BITS, 64);
-  static constexpr u32 LIMBS = 64 / S::LIMB_BITS;  // in a word
-  using Policy = DigitDivisionPolicy;
-  // Lanes of a row.
-  static constexpr u32 LANES =
-      min_of(32, power_of_two_at_least(ceil_div(WORDS, Policy::MIN_WORDS_PER_LANE)));
-  static constexpr u32 CHUNK = ceil_div(WORDS, LANES);
-  using G = Group<LANES>;
-  static constexpr u32 THREADS = Policy::THREADS;
-  static constexpr u32 GROUPS = THREADS / LANES;
-  static constexpr u32 ROWS = Policy::ROWS_PER_GROUP * GROUPS;
-  static constexpr u32 SHARED = 0;
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 0;
-  static constexpr u32 MIN_BLOCKS = 1;
-
-  static __device__ void run(const Operands& o, unsigned char*) {
-    G group(nullptr);
-    const DigitDivisor divisor(o.params.digit);
-    u64 m = 0;
-    GPUINT_UNROLL(1)
-    for (u32 i = 0; i <= CHUNK; ++i)
-      divisor.divide(m, i == 0 ? 1 : 0);  // the digits of B^CHUNK: 1, then zeros
-    for (u64 first = u64(blockIdx.x) * ROWS; first < o.rows; first += u64(gridDim.x) * ROWS)
-      for (u64 row = first + G::index(); row < o.rows && row < first + ROWS; row += GROUPS)
-        divide(group, divisor, m, o, row);
-  }
-
- private:
-  GPUINT_DEVICE static void divide(const G& group, const DigitDivisor& divisor, u64 m,
-                                   const Operands& o, u64 row) {
-    const Limb* const u = input_row<S>(o, 0, row);
-    const u32 end = (LANES - group.rank) * CHUNK;  // the chunk of rank 0 is the top one
-    // u 2^s may have a word more than u.
-    const u64 top = shifted(divisor.s, word(u, LANES * CHUNK), word(u, LANES * CHUNK - 1));
-    u64 r = group.rank == 0 ? top : 0;
-    remainder_of_chunk(divisor, u, end, r);
-    GPUINT_UNROLL(5)
-    for (u32 distance = 1; distance < LANES; distance *= 2) {
-      const u64 before = __shfl_up_sync(group.mask, r, distance, LANES);
-      if (group.rank >= distance) r = divisor.add(divisor.multiply(before, m), r);
-      m = divisor.multiply(m, m);
-    }
-    if (o.out[1] != nullptr && group.rank == LANES - 1)
-      static_cast<u64*>(o.out[1])[row] = r >> divisor.s;
-    if (o.out[0] == nullptr) return;
-    const u64 before = __shfl_up_sync(group.mask, r, 1, LANES);
-    r = group.rank == 0 ? top : before;
-    Limb* const q = output_row<S>(o, 0, row);
-    u64 high = word(u, end - 1);
-    GPUINT_UNROLL(1)
-    for (u32 i = end; i-- > end - CHUNK;) {
-      const u64 low = word(u, i - 1);
-      set_word(q, i, divisor.divide(r, shifted(divisor.s, high, low)));
-      high = low;
-    }
-  }
-
-  GPUINT_DEVICE static void remainder_of_chunk(const DigitDivisor& divisor, const Limb* u, u32 end,
-                                               u64& r) {
-    u64 high = word(u, end - 1);
-    GPUINT_UNROLL(1)
-    for (u32 i = end; i-- > end - CHUNK;) {
-      const u64 low = word(u, i - 1);
-      divisor.divide(r, shifted(divisor.s, high, low));
-      high = low;
-    }
-  }
-
-  // The upper word of high:low << s.
-  GPUINT_DEVICE static u64 shifted(u32 s, u64 high, u64 low) {
-    return high << s | low >> 1 >> (63 - s);
-  }
-
-  // Word i of a row; zero for i = -1 and from the row's end on.
-  GPUINT_DEVICE static u64 word(const Limb* row, u32 i) {
-    if constexpr (S::BITS % 64 == 0) {
-      return i < WORDS ? __ldg(reinterpret_cast<const u64*>(row) + i) : 0;
+  GPUINT_DEVICE static void write(Limb* row, u32 first, const u64 (&x)[PIECE]) {
+    if constexpr (S::BITS % 128 == 0) {
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; j += 2) {
+        const Limb limbs[WORD] = {static_cast<Limb>(x[j]), static_cast<Limb>(x[j] >> 32),
+                                  static_cast<Limb>(x[j + 1]), static_cast<Limb>(x[j + 1] >> 32)};
+        if (first + j < WORDS) write_word<S>(row, (first + j) * LIMBS, limbs);
+      }
     } else {
-      u64 x = 0;
-      GPUINT_UNROLL(4)
-      for (u32 j = 0; j < LIMBS; ++j)
-        if (i < WORDS && i * LIMBS + j < S::N)
-          x |= u64(__ldg(row + i * LIMBS + j)) << (j * S::LIMB_BITS);
-      return x;
-    }
-  }
-
-  GPUINT_DEVICE static void set_word(Limb* row, u32 i, u64 x) {
-    if constexpr (S::BITS % 64 == 0) {
-      if (i < WORDS) reinterpret_cast<u64*>(row)[i] = x;
-    } else {
-      GPUINT_UNROLL(4)
-      for (u32 j = 0; j < LIMBS; ++j)
-        if (i < WORDS && i * LIMBS + j < S::N)
-          row[i * LIMBS + j] = static_cast<Limb>(x >> (j * S::LIMB_BITS));
+      GPUINT_UNROLL(PIECE)
+      for (u32 j = 0; j < PIECE; ++j) {
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < LIMBS; ++i) {
+          const u32 k = (first + j) * LIMBS + i;
+          if (k < S::N) row[k] = static_cast<Limb>(x[j] >> (i * S::LIMB_BITS));
+        }
+      }
     }
   }
 };

@@ -23,13 +23,12 @@
   X(LaneFullLimb) /* div/lanes/division.cuh: a divisor whose top limb needs a word above it */     \
   X(LaneQuotientCarry) /* div/lanes/division.cuh: as in quotient.cuh */                            \
   X(LaneLastSubtraction)                                                                           \
-  X(LaneCarry)             /* div/lanes/division.cuh: what goes to the next lane carries on */     \
-  X(DigitSecondCorrection) /* div_digit.cuh: two words by one, the second correction */            \
-  X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
-  X(OperandBeyondModulus)  /* modular/linear.cuh: a sum is not below the modulus when corrected */ \
-  X(FoldIsNegative)        /* modular/fold.cuh: the quotient is one too large */                   \
-  X(PowerProduct)          /* a product of a power, which is not rare: for counting them */        \
-  X(FusedCarries)          /* fused/products.cuh: a limb of a sum carries */                       \
+  X(LaneCarry)            /* div/lanes/division.cuh: what goes to the next lane carries on */      \
+  X(TileCarries)          /* tile_carries.cuh: a limb of a tile carries */                         \
+  X(OperandBeyondModulus) /* modular/linear.cuh: a sum is not below the modulus when corrected */  \
+  X(FoldIsNegative)       /* modular/fold.cuh: the quotient is one too large */                    \
+  X(PowerProduct)         /* a product of a power, which is not rare: for counting them */         \
+  X(FusedCarries)         /* fused/products.cuh: a limb of a sum carries */                        \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
   X(FusedQuotientInDoubt) /* fused/barrett.cuh: a quotient may be one too small */                 \
   X(FusedClassApart)      /* div/fused.cuh: warps have enough rows of one class */                 \

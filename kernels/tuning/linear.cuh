@@ -31,8 +31,8 @@ struct ModularSumPolicy {
 // Division by one digit (linear/div_rem_digit.cuh).
 struct DigitDivisionPolicy {
   static constexpr u32 THREADS = 128;
-  static constexpr u32 MIN_WORDS_PER_LANE = 4;  // of 64 bits
-  static constexpr u32 ROWS_PER_GROUP = 8;      // for one preparation of the digit
+  static constexpr u32 WORDS_PER_LANE = 4;  // of 64 bits, a power of two
+  static constexpr u32 REGISTERS = 64;
 };
 
 }  // namespace gpuint

@@ -13,10 +13,6 @@ use crate::oracle;
 
 /// One-digit divisors of a check.
 pub(super) const DIGITS: usize = 11;
-/// `D = B / 2 + c` with `B = 2^64` and `c` near `sqrt(B / 8)`: `B^2 mod D` is nearly `D`, the error
-/// of a 64-bit reciprocal is nearly 1, and an eighth of all estimated words of quotient is one too
-/// small.
-const DIGIT_OF_SECOND_CORRECTIONS: u64 = (1 << 63) + 1_500_000_000;
 
 /// The quotient of an exact division. Other rows are determined only with a mask.
 pub(super) fn exact(x: &Row<'_>) -> Expected {
@@ -135,7 +131,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
                 1 << 31,
                 draws.random.word() | 1,
                 (1 << 63) + 1,
-                DIGIT_OF_SECOND_CORRECTIONS,
+                (draws.random.word() | 1) << 29,
                 u64::MAX,
                 u64::MAX >> (64 - word),
                 1 << (word - 1),
