@@ -174,6 +174,7 @@ pub mod tuning;
 mod typed;
 mod value;
 mod verify;
+mod words;
 
 pub use auto::{Gpu, Tuning, TuningFit};
 pub use backend::BackendKind;
@@ -228,3 +229,4 @@ pub use strategy::{
 };
 pub use texts::Texts;
 pub use value::Value;
+pub use words::Words;

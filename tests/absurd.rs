@@ -231,6 +231,10 @@ macro_rules! with_argument {
         let $arg = *nth(&COUNTS, $number);
         $then
     }};
+    (Word, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = *nth(&COUNTS, $number) as u64;
+        $then
+    }};
     // Of steps that are all taken: the others would take years.
     (Steps, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
         let $arg = *nth(&COUNTS[..6], $number);
@@ -265,6 +269,11 @@ macro_rules! with_argument {
     (OutWords, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
         let mut words = collected($all.rows + 4, 0)?;
         let $arg = &mut words[..($all.rows + $number) % ($all.rows + 5)];
+        $then
+    }};
+    (OutRemainders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mut words = nth(&$all.batches, $number).rem_digit_words(3)?;
+        let $arg = &mut words;
         $then
     }};
     (OutOrders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
@@ -375,6 +384,8 @@ operations! {
     fn div_rem_by(Divisor);
     fn div_rem_by_into(Divisor, Out, Out);
     fn div_rem_into(Rows, Out, Out);
+    fn div_rem_digit_words(Word);
+    fn div_rem_digit_words_into(Word, Out, OutRemainders);
     fn div_rem_masked(Rows);
     fn div_rem_masked_into(Rows, Out, Out, OutMask);
     fn eq_mask(Rows);
@@ -451,6 +462,8 @@ operations! {
     fn rem_all(Number);
     fn rem_by(Divisor);
     fn rem_by_into(Divisor, Out);
+    fn rem_digit_words(Word);
+    fn rem_digit_words_into(Word, OutRemainders);
     fn rem_into(Rows, Out);
     fn reverse();
     fn rotate_left(Count);

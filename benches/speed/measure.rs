@@ -61,7 +61,7 @@ impl AtShape<'_> {
         // Neither whole words nor whole limbs.
         let distance = shape.bits / 3 + 1;
         let digit = u64::MAX >> (64 - shape.digit.bits());
-        let mut remainders = vec![digit; rows];
+        let mut remainders = u.rem_digit_words(digit)?;
         let both = Checked::new(shape, [Some(u), Some(v)]);
         let one = Checked::new(shape, [Some(u), None]);
         let shift = Params { distance: distance as u32, ..Params::default() };
@@ -88,7 +88,7 @@ impl AtShape<'_> {
             one.check(Op::IsZeroMask, [None; 2], Some(&mask))?;
         }
         let is_timed = self.time(shape, rows, Op::DivRemDigit, "", || {
-            u.div_rem_digit_into(digit, out, &mut remainders)
+            u.div_rem_digit_words_into(digit, out, &mut remainders)
         })?;
         if is_timed {
             let params = Params { digit, ..Params::default() };

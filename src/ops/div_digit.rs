@@ -3,17 +3,44 @@
 use gpuint_catalogue::Op;
 use num_traits::ToPrimitive;
 
-use super::View;
+use super::{View, faces};
 use crate::backend::host::{collected, zeroed_vec};
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
+use crate::words::Words;
 
 impl View<'_> {
-    /// Divides by one digit; `remainders` is as long as the batch.
-    fn divide_by_digit(
+    pub(crate) fn div_rem_digit_words(&self, divisor: u64) -> Result<(DynBatch, Words)> {
+        let mut remainders = self.alloc_words()?;
+        let quotient =
+            self.produce(|out| self.divide_by_digit(divisor, Some(out), &mut remainders))?;
+        Ok((quotient, remainders))
+    }
+
+    pub(crate) fn div_rem_digit_words_into(
+        &self,
+        divisor: u64,
+        quotient: &mut DynBatch,
+        remainders: &mut Words,
+    ) -> Result<()> {
+        self.divide_by_digit(divisor, Some(quotient), remainders)
+    }
+
+    pub(crate) fn rem_digit_words(&self, divisor: u64) -> Result<Words> {
+        let mut remainders = self.alloc_words()?;
+        self.rem_digit_words_into(divisor, &mut remainders)?;
+        Ok(remainders)
+    }
+
+    pub(crate) fn rem_digit_words_into(&self, divisor: u64, remainders: &mut Words) -> Result<()> {
+        self.divide_by_digit(divisor, None, remainders)
+    }
+
+    /// Divides by one digit; copies the remainders to host memory as long as the batch.
+    fn divide_to_host(
         &self,
         divisor: u64,
         quotient: Option<&mut DynBatch>,
@@ -22,6 +49,18 @@ impl View<'_> {
         if remainders.len() != self.len() {
             return Err(Error::LengthMismatch { left: self.len(), right: remainders.len() });
         }
+        let mut words = self.alloc_words()?;
+        self.divide_by_digit(divisor, quotient, &mut words)?;
+        words.read_into(remainders)
+    }
+
+    fn divide_by_digit(
+        &self,
+        divisor: u64,
+        quotient: Option<&mut DynBatch>,
+        remainders: &mut Words,
+    ) -> Result<()> {
+        self.check_operand(remainders.device(), remainders.len())?;
         if divisor == 0 {
             return Err(Error::DivisionByZero { row: 0 });
         }
@@ -36,15 +75,53 @@ impl View<'_> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let mut buffer = self.device().alloc_rows(self.len(), size_of::<u64>())?;
         let operands = Operands {
-            outs: [quotient.map(DynBatch::buffer_mut), Some(&mut buffer)],
+            outs: [quotient.map(DynBatch::buffer_mut), Some(remainders.buffer_mut())],
             params: Params { digit: divisor, ..Params::default() },
             ..self.operands()
         };
-        self.launch(Op::DivRemDigit, operands)?;
-        self.device().memory().download(&buffer, 0, bytemuck::cast_slice_mut(remainders))
+        self.launch(Op::DivRemDigit, operands)
     }
+
+    fn alloc_words(&self) -> Result<Words> {
+        Words::alloc(self.device(), self.len())
+    }
+}
+
+faces! {
+    "Division by one digit, on the device";
+
+    /// Computes `(self / divisor, self mod divisor)` by one digit for all rows. The remainders stay
+    /// on the device.
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) (row 0),
+    /// [`TooWide`](crate::Error::TooWide) if the divisor is wider than a digit of the shape (row
+    /// 0), and what any operation may return.
+    fn div_rem_digit_words(divisor: Word) -> NewAndRemainders;
+
+    /// Computes [`div_rem_digit_words`](Self::div_rem_digit_words) into an existing batch and
+    /// existing remainders.
+    ///
+    /// # Errors
+    /// As [`div_rem_digit_words`](Self::div_rem_digit_words),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch).
+    fn div_rem_digit_words_into(
+        divisor: Word, quotient: Out, remainders: OutRemainders
+    ) -> Nothing;
+
+    /// Computes `self mod divisor` by one digit for all rows. The remainders stay on the device.
+    ///
+    /// # Errors
+    /// As [`div_rem_digit_words`](Self::div_rem_digit_words).
+    fn rem_digit_words(divisor: Word) -> NewRemainders;
+
+    /// Computes [`rem_digit_words`](Self::rem_digit_words) into existing remainders.
+    ///
+    /// # Errors
+    /// As [`div_rem_digit_words_into`](Self::div_rem_digit_words_into).
+    fn rem_digit_words_into(divisor: Word, remainders: OutRemainders) -> Nothing;
 }
 
 /// # Division by one digit
@@ -59,7 +136,7 @@ impl DynBatch {
         let mut remainders = zeroed_vec(self.len())?;
         let view = self.view();
         let quotient =
-            view.produce(|out| view.divide_by_digit(divisor, Some(out), &mut remainders))?;
+            view.produce(|out| view.divide_to_host(divisor, Some(out), &mut remainders))?;
         Ok((quotient, remainders))
     }
 
@@ -75,7 +152,7 @@ impl DynBatch {
         quotient: &mut Self,
         remainders: &mut [u64],
     ) -> Result<()> {
-        self.view().divide_by_digit(divisor, Some(quotient), remainders)
+        self.view().divide_to_host(divisor, Some(quotient), remainders)
     }
 
     /// Computes `self mod divisor` by one digit for all rows. The remainders are returned on the
@@ -85,7 +162,7 @@ impl DynBatch {
     /// As [`div_rem_digit`](Self::div_rem_digit).
     pub fn rem_digit(&self, divisor: u64) -> Result<Vec<u64>> {
         let mut remainders = zeroed_vec(self.len())?;
-        self.view().divide_by_digit(divisor, None, &mut remainders)?;
+        self.view().divide_to_host(divisor, None, &mut remainders)?;
         Ok(remainders)
     }
 }
@@ -154,7 +231,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`div_rem_digit_into`](Self::div_rem_digit_into).
     pub fn rem_digit_into(&self, divisor: T::Digit, remainders: &mut [T::Digit]) -> Result<()> {
         let mut words = zeroed_vec(remainders.len())?;
-        self.view().divide_by_digit(word::<T>(divisor), None, &mut words)?;
+        self.view().divide_to_host(word::<T>(divisor), None, &mut words)?;
         for (remainder, word) in remainders.iter_mut().zip(words) {
             *remainder = digit::<T>(word);
         }

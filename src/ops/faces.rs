@@ -11,6 +11,7 @@ use crate::dyn_batch::DynBatch;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 use crate::typed::{Typed, Untyped};
+use crate::words::Words;
 
 impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
     type Dyn = &'a DynDivisor;
@@ -55,6 +56,12 @@ impl<T: Kernels> Typed<(DynBatch, DynBatch, Mask, Mask)> for (Batch<T>, Batch<T>
     }
 }
 
+impl<T: Kernels> Typed<(DynBatch, Words)> for (Batch<T>, Words) {
+    fn typed((rows, words): (DynBatch, Words)) -> Self {
+        (Batch::typed(rows), words)
+    }
+}
+
 impl<T: Kernels> Typed<(DynBatch, Vec<u64>)> for (Batch<T>, Vec<u64>) {
     fn typed((rows, words): (DynBatch, Vec<u64>)) -> Self {
         (Batch::typed(rows), words)
@@ -91,9 +98,9 @@ macro_rules! shapeless {
     };
 }
 shapeless! {
-    arguments: usize, &[usize], &[BigUint], Range<usize>, &Mask, &mut Mask, &mut [u64],
-        &mut [Ordering];
-    results: (), bool, BigUint, Mask, Vec<u64>, Vec<usize>, Vec<i8>, Vec<Ordering>
+    arguments: usize, u64, &[usize], &[BigUint], Range<usize>, &Mask, &mut Mask, &mut Words,
+        &mut [u64], &mut [Ordering];
+    results: (), bool, BigUint, Mask, Words, Vec<u64>, Vec<usize>, Vec<i8>, Vec<Ordering>
 }
 
 /// Maps a type of a declaration to the type in `DynBatch`.
@@ -124,6 +131,9 @@ macro_rules! dyn_type {
     };
     (NewAndWords) => {
         (crate::DynBatch, Vec<u64>)
+    };
+    (NewAndRemainders) => {
+        (crate::DynBatch, crate::Words)
     };
     (NewPairAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::Mask)
@@ -174,6 +184,7 @@ macro_rules! typed_type {
     (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
     (NewAndWords) => { (crate::Batch<T>, Vec<u64>) };
+    (NewAndRemainders) => { (crate::Batch<T>, crate::Words) };
     (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
     (NewPairAndMasks) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask, crate::Mask) };
     (NewTripleAndMask) => {
@@ -193,6 +204,7 @@ macro_rules! typed_type {
 /// Maps a type of a declaration that has no shape.
 macro_rules! shapeless_type {
     (Count) => { usize };
+    (Word) => { u64 };
     (Counts) => { &[usize] };
     (RowRange) => { std::ops::Range<usize> };
     (Number) => { impl crate::Value };
@@ -200,12 +212,14 @@ macro_rules! shapeless_type {
     (InMask) => { &crate::Mask };
     (OutMask) => { &mut crate::Mask };
     (OutWords) => { &mut [u64] };
+    (OutRemainders) => { &mut crate::Words };
     (OutOrders) => { &mut [std::cmp::Ordering] };
     (Nothing) => { () };
     (NewMask) => { crate::Mask };
     (NewNumber) => { num_bigint::BigUint };
     (IsTrue) => { bool };
     (Words) => { Vec<u64> };
+    (NewRemainders) => { crate::Words };
     (Indices) => { Vec<usize> };
     (Signs) => { Vec<i8> };
     (Orders) => { Vec<std::cmp::Ordering> };

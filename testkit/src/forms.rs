@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, Batch, Blocked, Classical, Divisor, DynBatch, DynDivisor, Fft, Karatsuba, Kernels, Mask,
-    Ntt, Op, Product, Result, ShiftedInverse, Strategy, TensorCore, Widen,
+    Ntt, Op, Product, Result, ShiftedInverse, Strategy, TensorCore, Widen, Words,
 };
 
 use crate::cases::Expected;
@@ -31,6 +31,13 @@ pub trait Face: Sized + 'static {
         quotient: &mut Self::Rows,
     ) -> Result<Vec<u64>>;
     fn rem_digit(a: &Self::Rows, digit: u64) -> Result<Vec<u64>>;
+    fn div_rem_digit_words(a: &Self::Rows, digit: u64) -> Result<(Self::Rows, Words)>;
+    fn div_rem_digit_words_into(
+        a: &Self::Rows,
+        digit: u64,
+        quotient: &mut Self::Rows,
+    ) -> Result<Words>;
+    fn rem_digit_words(a: &Self::Rows, digit: u64) -> Result<Words>;
 }
 
 /// [`Batch`] of a shape.
@@ -78,6 +85,27 @@ impl<T: Kernels + Widen> Face for Typed<T> {
     fn rem_digit(a: &Batch<T>, digit: u64) -> Result<Vec<u64>> {
         Ok(words::<T>(a.rem_digit(typed_digit::<T>(digit))?))
     }
+
+    fn div_rem_digit_words(a: &Batch<T>, digit: u64) -> Result<(Batch<T>, Words)> {
+        a.div_rem_digit_words(digit)
+    }
+
+    fn div_rem_digit_words_into(
+        a: &Batch<T>,
+        digit: u64,
+        quotient: &mut Batch<T>,
+    ) -> Result<Words> {
+        // Other remainders.
+        let mut remainders = a.rem_digit_words(1)?;
+        a.div_rem_digit_words_into(digit, quotient, &mut remainders)?;
+        Ok(remainders)
+    }
+
+    fn rem_digit_words(a: &Batch<T>, digit: u64) -> Result<Words> {
+        let mut remainders = a.rem_digit_words(1)?;
+        a.rem_digit_words_into(digit, &mut remainders)?;
+        Ok(remainders)
+    }
 }
 
 impl Face for Untyped {
@@ -114,6 +142,27 @@ impl Face for Untyped {
 
     fn rem_digit(a: &DynBatch, digit: u64) -> Result<Vec<u64>> {
         a.rem_digit(digit)
+    }
+
+    fn div_rem_digit_words(a: &DynBatch, digit: u64) -> Result<(DynBatch, Words)> {
+        a.div_rem_digit_words(digit)
+    }
+
+    fn div_rem_digit_words_into(
+        a: &DynBatch,
+        digit: u64,
+        quotient: &mut DynBatch,
+    ) -> Result<Words> {
+        // Other remainders.
+        let mut remainders = a.rem_digit_words(1)?;
+        a.div_rem_digit_words_into(digit, quotient, &mut remainders)?;
+        Ok(remainders)
+    }
+
+    fn rem_digit_words(a: &DynBatch, digit: u64) -> Result<Words> {
+        let mut remainders = a.rem_digit_words(1)?;
+        a.rem_digit_words_into(digit, &mut remainders)?;
+        Ok(remainders)
     }
 }
 
@@ -320,6 +369,21 @@ fn divisor<'a, F: Face>(x: &Call<'a, F>) -> &'a F::Divisor {
 
 fn rem_digit<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
     F::rem_digit(x.a, x.n)
+}
+
+fn div_rem_digit_words<F: Face>(x: &Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
+    let (quotient, remainders) = F::div_rem_digit_words(x.a, x.n)?;
+    Ok((quotient, remainders.to_vec()?))
+}
+
+fn div_rem_digit_words_into<F: Face>(x: Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
+    let mut quotient = x.out;
+    let remainders = F::div_rem_digit_words_into(x.a, x.n, &mut quotient)?;
+    Ok((quotient, remainders.to_vec()?))
+}
+
+fn rem_digit_words<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
+    F::rem_digit_words(x.a, x.n)?.to_vec()
 }
 
 /// A way to compute an operation by the public interface.
@@ -636,8 +700,13 @@ rooms! {
         DivRemDigit [First, Second] {
             "div_rem_digit"(Digit) = |x| div_rem_digit(&x);
             "div_rem_digit_into"(Digit, Out) = |x| div_rem_digit_into(x);
+            "div_rem_digit_words"(Digit) = |x| div_rem_digit_words(&x);
+            "div_rem_digit_words_into"(Digit, Out) = |x| div_rem_digit_words_into(x);
         }
-        DivRemDigit [Second] { "rem_digit"(Digit) = |x| rem_digit(&x); }
+        DivRemDigit [Second] {
+            "rem_digit"(Digit) = |x| rem_digit(&x);
+            "rem_digit_words_into"(Digit) = |x| rem_digit_words(&x);
+        }
         DivRemBy [First, Second] {
             div_rem_by(Divisor);
             div_rem_by_into(Divisor, Out, Out2);

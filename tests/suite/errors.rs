@@ -111,6 +111,18 @@ fn outputs(
             let mut remainders = vec![1; a.len()];
             a.div_rem_digit_into(1, bad, &mut remainders).err()
         }),
+        ("div_rem_digit_words_into, quotient", {
+            let mut remainders = a.rem_digit_words(1).expect("the divisor is not 0");
+            a.div_rem_digit_words_into(1, bad, &mut remainders).err()
+        }),
+        ("div_rem_digit_words_into, remainders", {
+            let mut remainders = bad.rem_digit_words(1).expect("the divisor is not 0");
+            a.div_rem_digit_words_into(1, good, &mut remainders).err()
+        }),
+        ("rem_digit_words_into", {
+            let mut remainders = bad.rem_digit_words(1).expect("the divisor is not 0");
+            a.rem_digit_words_into(1, &mut remainders).err()
+        }),
         ("shl_into", a.shl_into(1, bad).err()),
         ("shr_into", a.shr_into(1, bad).err()),
         ("shl_digits_into", a.shl_digits_into(1, bad).err()),
