@@ -50,6 +50,8 @@ const fn is_of_the_paper(row: &Row<'_>) -> bool {
         (Op::DivRem, Algorithm::ShiftedInverse(product))
         | (Op::ShiftedInverse, Algorithm::By(product)) => !matches!(product, Product::Karatsuba),
         (Op::MulLo, Algorithm::By(product)) => matches!(product, Product::Classical),
+        // `Auto` divides by it, whatever the table.
+        (Op::ShiftedInverse, Algorithm::Blocked(_)) => true,
         _ => false,
     }
 }

@@ -1,9 +1,11 @@
 // Shinv: the whole shifted inverse, floor(2^e / v), exactly (the paper's shinv_h(v) with e = h *
 // digit bits).
 //
-// One block of quotient of the dividend 2^e, which is never stored, since limb i of it is known.
-// The estimate is the floor or one less, as the remainder 2^e - w v shows, of which n + 1 words are
-// computed.
+// By a group: one block of quotient of the dividend 2^e, which is never stored, since limb i of it
+// is known. The estimate is the floor or one less, as the remainder 2^e - w v shows, of which n + 1
+// words are computed.
+//
+// By lanes: the division of div/lanes/division.cuh, whose dividend is never stored either.
 //
 // A row fails (lowest row in status) if v = 0 or the result needs more than BITS bits.
 #pragma once
@@ -13,6 +15,8 @@
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
 #include "div/div.cuh"
+#include "div/lanes/division.cuh"
+#include "div/stores.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
@@ -74,5 +78,18 @@ struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
         [&](u32 p) { refine<S, Product>(group, arena, divisor, p); }, o, row);
   }
 };
+
+// The rows of the only operand as divisors of 2^exponent.
+template <class S>
+struct FirstOperand {
+  GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return input_row<S>(o, 0, row); }
+};
+template <class S>
+struct RowsOfPower : EveryRow<S, FirstOperand<S>> {
+  static constexpr bool DIVIDES_POWER = true;
+};
+
+template <class S>
+using LaneInverse = LaneDivision<S, RowsOfPower<S>>;
 
 }  // namespace gpuint

@@ -17,7 +17,7 @@ namespace gpuint {
 template <class Plan>
 struct ShortRows {
   static constexpr u32 MAX_WORDS = Plan::ShortPolicy::MAX_LIMBS / WORD;
-  static constexpr bool HAS_LENGTHS = true;
+  static constexpr bool HAS_LENGTHS = true, DIVIDES_POWER = false;
 
   GPUINT_DEVICE static u64 count(const Operands& o) {
     const u32 rows = Plan(o).count(Plan::SHORT);

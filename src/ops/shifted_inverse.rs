@@ -3,7 +3,8 @@
 //! or by a division.
 //!
 //! A division takes a third of the time or less, and [`Auto`](crate::Auto) divides on devices with
-//! kernels where the dividend has room, `b = h log2 B <= BITS`. For `b = BITS`, `2^b` has no room,
+//! kernels. Up to 4096 bits a kernel of its own divides `2^b`, `b = h log2 B`, without reading it.
+//! Above, the dividend is a batch where it has room, `b <= BITS`. For `b = BITS`, `2^b` has no room,
 //! but
 //!
 //! ```text
@@ -15,7 +16,7 @@
 
 use std::cmp::Ordering;
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{Algorithm, Op, Product};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
@@ -23,8 +24,12 @@ use super::{View, faces};
 use crate::backend::{BackendKind, Operands, Params};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::strategy::Strategy;
+
+/// The algorithm of kernels that divide powers of two.
+const BLOCKED: Algorithm = Algorithm::Blocked(Product::Classical);
 
 impl View<'_> {
     pub(crate) fn shifted_inverse(&self, h: usize) -> Result<DynBatch> {
@@ -42,8 +47,11 @@ impl View<'_> {
             return Err(self.no_inverse(bits, 0));
         }
         let has_kernel = self.has_kernel(Op::ShiftedInverse);
+        if self.strategy == Strategy::Auto && self.is_divided_by_kernel() {
+            return Self { strategy: BLOCKED.into(), ..*self }.by_kernel(bits, out);
+        }
         if has_kernel && (self.strategy != Strategy::Auto || !self.is_quotient(bits)) {
-            return self.iterate(bits, out);
+            return self.by_kernel(bits, out);
         }
         match bits.cmp(&self.shape().bits) {
             Ordering::Less => self.divide_power(bits, out),
@@ -52,12 +60,18 @@ impl View<'_> {
         }
     }
 
+    /// Returns true if a kernel divides by blocks of quotient.
+    fn is_divided_by_kernel(&self) -> bool {
+        self.device().backend() != BackendKind::Cpu
+            && KernelId::find(Op::ShiftedInverse, BLOCKED, self.shape()).is_some()
+    }
+
     /// Decides if a division gives the inverses faster than the kernels of Newton's iteration.
     fn is_quotient(&self, bits: usize) -> bool {
         bits <= self.shape().bits && self.device().backend() != BackendKind::Cpu
     }
 
-    fn iterate(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
+    fn by_kernel(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
         let operands = Operands {
             outs: [Some(out.buffer_mut()), None],
             params: Params { exponent: bits as u32, ..Params::default() },
@@ -136,8 +150,8 @@ faces! {
     by Mult, "Shifted inverses";
 
     /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
-    /// does not fit in `BITS` bits is an error. Up to `B^h = 2^BITS`, `Auto` divides on a GPU, and
-    /// strategies iterate. From 2^19 bits on it is always a division, of rows of twice the width if
+    /// does not fit in `BITS` bits is an error. Up to `B^h = 2^BITS`, and up to 4096 bits for every
+    /// `h`, `Auto` divides on a GPU, and strategies iterate. From 2^19 bits on it is always a division, of rows of twice the width if
     /// `B^h` exceeds `2^BITS`: the widest shape returns
     /// [`ShapeMissing`](crate::Error::ShapeMissing) for such an `h`.
     ///

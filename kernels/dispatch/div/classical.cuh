@@ -16,5 +16,9 @@ struct DivRem<S, Blocked<Classical>>
                   GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 template <class S>
 struct ShiftedInverse<S, Classical> : GroupInverse<InversePolicy<S, Classical>> {};
+template <class S>
+struct ShiftedInverse<S, Blocked<Classical>>
+    : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneInverse<S>,
+                  GroupInverse<InversePolicy<S, Classical>>>::Type {};
 
 }  // namespace gpuint

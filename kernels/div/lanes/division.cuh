@@ -45,7 +45,7 @@ namespace gpuint {
 template <class S, class Divisors>
 struct EveryRow {
   static constexpr u32 MAX_WORDS = S::WORDS;  // of a divisor
-  static constexpr bool HAS_LENGTHS = false;
+  static constexpr bool HAS_LENGTHS = false, DIVIDES_POWER = false;
   GPUINT_DEVICE static u64 count(const Operands& o) { return o.rows; }
   GPUINT_DEVICE static u64 row(const Operands&, u64 index) { return index; }
   GPUINT_DEVICE static const u32* divisor(const Operands& o, u64 row) {
@@ -54,7 +54,9 @@ struct EveryRow {
 };
 
 // Source is EveryRow, or a list of rows whose lengths are known: lengths(o, row) has the bits of
-// the divisor and of the dividend.
+// the divisor and of the dividend. With DIVIDES_POWER the dividend of all rows is 2^exponent, which
+// is not in memory. Rows whose quotient needs more than BITS bits fail, as if the divisor were
+// zero.
 template <class S, class Source = EveryRow<S, SecondOperand<S>>,
           class Policy = LaneDivisionPolicy<S>>
 struct LaneDivision {
@@ -214,7 +216,7 @@ struct LaneDivision {
     const u32 words = words_of(sorted.keys[own]), rank = threadIdx.x % 32 - member * lanes;
     const Group<32> warp(nullptr);
     each_lane(is_row && words == 0 && rank == 0,
-              [&](u32 from) { write_undefined<S>(warp, o, row_of(o, first, own, from)); });
+              [&](u32 from) { fail(warp, o, row_of(o, first, own, from)); });
     if (longest == 0) return;
     // Lanes without a row repeat the first one, but store nothing.
     const bool active = is_row && words != 0;
@@ -248,6 +250,43 @@ struct LaneDivision {
     for (u32 lanes = __ballot_sync(~0u, wanted); lanes != 0; lanes &= lanes - 1)
       work(static_cast<u32>(__ffs(static_cast<int>(lanes)) - 1));
   }
+  // Writes the results of a row without a quotient.
+  GPUINT_DEVICE static void fail(const Group<32>& warp, const Operands& o, u64 row) {
+    if constexpr (Source::DIVIDES_POWER) {
+      write_quotient<S>(warp, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
+      if (warp.rank == 0) set_status(o.status, row);
+    } else {
+      write_undefined<S>(warp, o, row);
+    }
+  }
+
+  // Returns true if 2^exponent / v < 2^BITS for a divisor of `bits` bits, n limbs: surely if
+  // exponent < BITS + bits - 1, surely not if it is larger, and if equal unless v is a power of
+  // two.
+  GPUINT_DEVICE static bool fits(const Operands& o, const u32* divisor, u32 bits, u32 n) {
+    const u32 exponent = o.params.exponent;
+    if (exponent + 1 != S::BITS + bits) return exponent + 1 < S::BITS + bits;
+    u32 low = __ldg(divisor + n - 1) & ((1u << (bits - 1) % 32) - 1);
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i + 1 < n; ++i) low |= __ldg(divisor + i);
+    return low != 0;
+  }
+
+  // Limb i of 2^exponent.
+  GPUINT_DEVICE static u32 limb_of_power(const Operands& o, i32 i) {
+    const u32 exponent = o.params.exponent;
+    return i == static_cast<i32>(exponent / 32) ? 1u << exponent % 32 : 0;
+  }
+  GPUINT_DEVICE static void read_dividend(const Operands& o, u64 row, i32 w, u32* limbs) {
+    if constexpr (Source::DIVIDES_POWER) {
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < WORD; ++i)
+        limbs[i] = limb_of_power(o, w * static_cast<i32>(WORD) + static_cast<i32>(i));
+    } else {
+      read_or_zero(input_row<S>(o, 0, row), w, limbs);
+    }
+  }
+
   // The row that a lane of the warp has as `own`.
   GPUINT_DEVICE static u64 row_of(const Operands& o, const u64& first, u32 own, u32 lane) {
     return Source::row(o, first + __shfl_sync(~0u, own, lane));
@@ -279,9 +318,13 @@ struct LaneDivision {
       read_or_zero(Source::divisor(o, row), static_cast<i32>(w - 1), word);
       bits = bits_of_word(word, (w - 1) * WORD);
     }
-    for (u32 w = S::WORDS - 1; w > 0 && u_bits == 0; --w) {
-      read_word<S>(input_row<S>(o, 0, row), (w - 1) * WORD, word);
-      u_bits = bits_of_word(word, (w - 1) * WORD);
+    if constexpr (Source::DIVIDES_POWER) {
+      u_bits = o.params.exponent + 1;
+    } else {
+      for (u32 w = S::WORDS - 1; w > 0 && u_bits == 0; --w) {
+        read_word<S>(input_row<S>(o, 0, row), (w - 1) * WORD, word);
+        u_bits = bits_of_word(word, (w - 1) * WORD);
+      }
     }
     return {bits, u_bits};
   }
@@ -317,19 +360,27 @@ struct LaneDivision {
       const u64 row = Source::row(o, first + record[Lane::ROW]);
       const Team team = team_of(record);
       const u32* const divisor = Source::divisor(o, row);
-      const u32* const dividend = input_row<S>(o, 0, row);
       const u32 words = record[Lane::WORDS];
       scale = team.lanes * OWN_WORDS - words;  // k
       const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
-      u32 v[K], u_top[WORD];
-      if constexpr (!Source::HAS_LENGTHS) read_word<S>(dividend, (S::WORDS - 1) * WORD, u_top);
+      u32 v[K], u_top[WORD] = {};
+      if constexpr (!Source::HAS_LENGTHS && !Source::DIVIDES_POWER)
+        read_word<S>(input_row<S>(o, 0, row), (S::WORDS - 1) * WORD, u_top);
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         read_or_zero(divisor, own_word + static_cast<i32>(w), v + w * WORD);
       const uint2 lengths = lengths_of(o, row, words, u_top);
       const u32 bits = lengths.x, u_bits = lengths.y;
       const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
-      const u32 limbs = ceil_div(u_bits + s, 32);
+      u32 limbs = ceil_div(u_bits + s, 32);
+      if constexpr (Source::DIVIDES_POWER) {
+        const bool has_room = fits(o, divisor, bits, n);
+        each_lane(active && !has_room && team.rank == 0, [&](u32 from) {
+          fail(Group<32>(nullptr), o, row_of(o, first, record[Lane::ROW], from));
+        });
+        active = active && has_room;
+        if (!has_room) limbs = 0;
+      }
       if (words * WORD - n == WORD && team.rank == 0) GPUINT_RARE(LaneFullLimb);
       store_negative(team, v, record);
       record[Lane::LAYOUT] = LaneLayout(team, words * WORD - n, s).bits;
@@ -338,7 +389,7 @@ struct LaneDivision {
       // In flight during the reciprocal.
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
-        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
+        read_dividend(o, row, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
       u32* const quotient = output_row<S>(o, 0, row);
       if (quotient != nullptr && active) clear_from(team, quotient, BLOCK_WORDS * blocks);
       if (blocks > 0) {
@@ -401,8 +452,13 @@ struct LaneDivision {
       // The next limbs of the dividend are loaded from global memory during the estimate.
       u32 next[SHORT_BLOCK] = {};
       next_at -= SHORT_BLOCK, quotient -= SHORT_BLOCK;
-      if (word >= 2) ptx::load_and_prefetch_line(next_at, next);
-      if (word >= 1) ptx::load_and_prefetch_line(next_at + WORD, next + WORD);
+      if constexpr (Source::DIVIDES_POWER) {
+        read_dividend(o, row, word - 2, next);
+        read_dividend(o, row, word - 1, next + WORD);
+      } else {
+        if (word >= 2) ptx::load_and_prefetch_line(next_at, next);
+        if (word >= 1) ptx::load_and_prefetch_line(next_at + WORD, next + WORD);
+      }
       word -= BLOCK_WORDS;
       u32 q[9];
       estimate_in_team<K>(r, record, active, q);
