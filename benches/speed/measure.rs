@@ -2,7 +2,7 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, Shape, Strategy,
+    Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, Shape, Strategy, Texts,
     algorithms,
 };
 use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
@@ -20,10 +20,8 @@ const BATCH: f64 = (1u64 << 32) as f64;
 const CHECKED: usize = 8;
 /// Maximum size, in bits, of batches of operations that take tens of times as long as a product.
 const SLOW_BATCH: usize = 1 << 30;
-/// Minimum width of rows that the device splits into parts of some digits.
-const MIN_TEXT: usize = 4096;
 /// Maximum size, in bits, of batches that become text.
-const TEXT_BATCH: usize = 1 << 28;
+const TEXT_BATCH: usize = 1 << 30;
 
 /// The measurements at one shape.
 pub(crate) struct AtShape<'a> {
@@ -298,11 +296,10 @@ impl AtShape<'_> {
     /// Decimal text: the time includes the host's.
     fn texts(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
-        if shape.bits < MIN_TEXT {
-            return Ok(());
-        }
         let rows = batches.u.len().min(TEXT_BATCH / shape.bits);
         let batch = batches.u.slice(0..rows)?;
+        let mut reused = Texts::new();
+        self.time_named(shape, rows, "to_decimal_into", "", || batch.to_decimal_into(&mut reused))?;
         let mut texts = Vec::new();
         self.time_named(shape, rows, "to_decimal", "", || {
             texts = batch.to_decimal()?;
@@ -310,6 +307,10 @@ impl AtShape<'_> {
         })?;
         // num-bigint writes decimals in quadratic time: seconds for the widest rows.
         let most = if shape.bits > 1 << 17 { 1 } else { CHECKED };
+        check_some("to_decimal_into", shape, reused.len().min(most), |row| {
+            Ok(reused.get(row) == Some(&batch.row(row)?.to_string()))
+        })?;
+        drop(reused);
         check_some("to_decimal", shape, texts.len().min(most), |row| {
             Ok(texts[row] == batch.row(row)?.to_string())
         })?;

@@ -31,7 +31,7 @@ const TABLES: [(&str, &[&str]); 7] = [
         "Exact divisions, roots, common divisors, inverses and fractions",
         &["div_exact", "inverse_mod_pow2", "isqrt", "gcd", "inverse_mod", "rational"],
     ),
-    ("Decimal text, with the time of the host", &["to_decimal", "from_decimal"]),
+    ("Decimal text, with the time of the host", &["to_decimal", "to_decimal_into", "from_decimal"]),
 ];
 
 /// Operations whose rows a second are stated.
