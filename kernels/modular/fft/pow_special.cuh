@@ -1,9 +1,12 @@
-// Powers modulo special moduli: squares by transforms (transform/fft/product.cuh), each reduced by
-// a fold (modular/special.cuh). A block computes all squares of a row, so that a square takes no
-// launch and no memory of other blocks.
+// Powers modulo special moduli. A block computes all squares of a row, so that a square takes no
+// launch and no memory of other blocks. Rows of one part stay in digits of the transform where the
+// modulus is within the bounds of special_digits.cuh. The square of another row
+// (transform/fft/product.cuh) is written to memory of the block, and reduced by a fold
+// (modular/special.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/rows.cuh"
+#include "modular/fft/special_digits.cuh"
 #include "modular/special.cuh"
 #include "mul/product_rows.cuh"
 #include "transform/fft/product.cuh"
@@ -35,30 +38,62 @@ template <class S>
 struct PowSpecial : RowsOfPower<S>::Product {
   using Rows = RowsOfPower<S>;
   using Base = typename Rows::Product;
+  using Digits = SpecialDigits<S>;
   using G = typename Base::G;
   static_assert(S::LIMB_BITS == 32, "the limbs of products are 32 bits wide");
   static constexpr u32 N = S::N, K = 8;
   static_assert(N % (K * Base::THREADS) == 0, "all threads have whole chunks");
+  static constexpr bool HAS_DIGITS = Base::PARTS == 1;
+  static constexpr u32 SHARED = HAS_DIGITS ? max_of(Base::SHARED, Digits::SHARED) : Base::SHARED;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::begin(shared);
     GPUINT_UNROLL(1)
     for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
-      copy(input_row<S>(o, 0, row), Rows::factor(o, 0, row));
-      GPUINT_UNROLL(1)
-      for (u32 i = o.params.exponent_bits; i > 0; --i) {
-        Complex x[fft::RADIX];
-        __syncthreads();
-        Base::multiply_parts(o, row, x, shared);
-        __syncthreads();
-        fold_square(o, row, o.params.distance + i - 1, shared);
+      if constexpr (HAS_DIGITS) {
+        if (Digits::has(modulus(o, row), static_cast<u32>(o.params.digit))) {
+          pow_by_digits(o, row, shared);
+          continue;
+        }
       }
-      __syncthreads();
-      copy(Rows::factor(o, 0, row), output_row<S>(o, 0, row));
+      pow_by_rows(o, row, shared);
     }
   }
 
  private:
+  GPUINT_DEVICE static SpecialModulus modulus(const Operands& o, u32 row) {
+    return static_cast<const SpecialModulus*>(o.in[2])[o.params.broadcast_divisor != 0 ? 0 : row];
+  }
+
+  // The factor of the fold whose bit is params.distance + i.
+  GPUINT_DEVICE static u32 factor(const Operands& o, u32 row, u32 i) {
+    const u32 bit = o.params.distance + i;
+    const u32 word = limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(bit / 32));
+    return (word >> (bit % 32) & 1) != 0 ? static_cast<u32>(o.params.digit) : 1;
+  }
+
+  GPUINT_DEVICE static void pow_by_digits(const Operands& o, u32 row, unsigned char* shared) {
+    const Digits digits(shared);
+    digits.read(input_row<S>(o, 0, row), modulus(o, row));
+    GPUINT_UNROLL(1)
+    for (u32 i = o.params.exponent_bits; i > 0; --i) digits.square(factor(o, row, i - 1));
+    digits.write(output_row<S>(o, 0, row), modulus(o, row));
+  }
+
+  GPUINT_DEVICE static void pow_by_rows(const Operands& o, u32 row, unsigned char* shared) {
+    Base::begin(shared);
+    copy(input_row<S>(o, 0, row), Rows::factor(o, 0, row));
+    GPUINT_UNROLL(1)
+    for (u32 i = o.params.exponent_bits; i > 0; --i) {
+      Complex x[fft::RADIX];
+      __syncthreads();
+      Base::multiply_parts(o, row, x, shared);
+      __syncthreads();
+      fold_square(o, row, i - 1, shared);
+    }
+    __syncthreads();
+    copy(Rows::factor(o, 0, row), output_row<S>(o, 0, row));
+  }
+
   GPUINT_DEVICE static void copy(const u32* from, u32* to) {
     for (u32 k = WORD * ptx::rematerialize(threadIdx.x); k < N; k += WORD * Base::THREADS) {
       u32 word[WORD];
@@ -67,18 +102,11 @@ struct PowSpecial : RowsOfPower<S>::Product {
     }
   }
 
-  GPUINT_DEVICE static void fold_square(const Operands& o, u32 row, u32 bit,
-                                        unsigned char* shared) {
+  GPUINT_DEVICE static void fold_square(const Operands& o, u32 row, u32 i, unsigned char* shared) {
     G group(shared);
-    const SpecialModulus modulus =
-        static_cast<const SpecialModulus*>(o.in[2])[o.params.broadcast_divisor != 0 ? 0 : row];
-    const u32 word = limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(bit / 32));
-    const bool has_factor = (word >> (bit % 32) & 1) != 0;
     const u32* const square = Rows::half(o, row, 0);
     u32* const power = Rows::factor(o, 0, row);
-    fold<N, K>(group,
-               FoldedLimbs<const u32*>{square, 2 * N, modulus,
-                                       has_factor ? static_cast<u32>(o.params.digit) : 1u},
+    fold<N, K>(group, FoldedLimbs<const u32*>{square, 2 * N, modulus(o, row), factor(o, row, i)},
                [&](u32 k, u32(&r)[K]) {
                  store_word(power + k, r);
                  store_word(power + k + WORD, r + WORD);
