@@ -2,23 +2,23 @@
 //
 // With t = 2^16, n + f = 16 q, 0 <= f < 16, N' = 2^f N = k t^q + c 2^f and x^2 = hi t^q + lo,
 //     y = m k lo - m c 2^f hi
-// is congruent to m k x^2 modulo N' (special.cuh, where f is 0), and so modulo N. Digits are signed.
-// A pass from columns of x^2 to digits of y - Q N' has one exchange between neighbours, and resolves
-// no carries of the row. Rows are reduced modulo N when they are written.
+// is congruent to m k x^2 modulo N' (special.cuh, where f is 0), and so modulo N. Digits are
+// signed. A pass from columns of x^2 to digits of y - Q N' has one exchange between neighbours, and
+// resolves no carries of the row. Rows are reduced modulo N when they are written.
 //
 // Bounds: 16 q and the bits of k are at most BITS, m k |c| 2^f <= 2^42, |c| 2^f <= 2^19.
 //
 // Chunks. Thread i has the 16 digits of chunk i; chunks end at digit q, so that the lowest one
-// begins 0 .. 15 digits below digit 0. Three chains run over the columns of a chunk: the digits 0 ..
-// t - 1 of lo and hi, of which carries L and H are left, and the digits -t / 2 .. t / 2 of y, of
+// begins 0 .. 15 digits below digit 0. Three chains run over the columns of a chunk: the digits 0
+// .. t - 1 of lo and hi, of which carries L and H are left, and the digits -t / 2 .. t / 2 of y, of
 // which a carry E is left. The chunk above adds
 //     E - m c 2^f H + m k L,
-// where |E| < 2^32, |H|, |L| < 2^30: less than 2^62. Four digits take it; the fifth one gets a carry
-// of -1 .. 1 and keeps it. So digits are from -2^15 - 1 to 2^15 + 1.
+// where |E| < 2^32, |H|, |L| < 2^30: less than 2^62. Four digits take it; the fifth one gets a
+// carry of -1 .. 1 and keeps it. So digits are from -2^15 - 1 to 2^15 + 1.
 //
 // Quotient. y / N' = m lo / t^q - (m c 2^f / k) hi / t^q but for 2^-64. The sums of four columns
-// below t^q, and of seven around t^(2q), have relative errors below 2^-80. Their partial sums are at
-// most 10 times as large as x^2 (of a row whose top digit is 1, the others can be half of it). A
+// below t^q, and of seven around t^(2q), have relative errors below 2^-80. Their partial sums are
+// at most 10 times as large as x^2 (of a row whose top digit is 1, the others can be half of it). A
 // dozen roundings of 10 m k |c| 2^f are below 1/16. So for Q, the nearest integer,
 //     |y - Q N'| < (1/2 + 1/16 + 2^-30) N'.
 //
@@ -67,7 +67,8 @@ struct SpecialDigits {
 
   GPUINT_DEVICE explicit SpecialDigits(unsigned char* bytes) : shared(bytes) {
     // The word below the points, and columns below the first.
-    if (threadIdx.x <= CHUNK) columns()[-1 - static_cast<i32>(threadIdx.x)] = 0;
+    const u32 thread = ptx::rematerialize(threadIdx.x);
+    if (thread <= CHUNK) columns()[-1 - static_cast<i32>(thread)] = 0;
   }
 
   // Returns true if squares modulo the modulus, with this factor, are within the bounds.
@@ -81,7 +82,7 @@ struct SpecialDigits {
   // Reads a row below N, and its modulus.
   GPUINT_DEVICE void read(const u32* row, const SpecialModulus& modulus) const {
     const u16* const halves = reinterpret_cast<const u16*>(row);
-    for (u32 j = threadIdx.x; j < DIGITS; j += THREADS) {
+    for (u32 j = ptx::rematerialize(threadIdx.x); j < DIGITS; j += THREADS) {
       const u32 half = __ldg(halves + j), below = j == 0 ? 0 : __ldg(halves + j - 1);
       const bool is_negative = half >> 15 != 0 && j + 1 < DIGITS;
       set_digit(static_cast<i32>(j),
@@ -132,7 +133,8 @@ struct SpecialDigits {
     __syncthreads();
     G group(shared);
     constexpr u32 K = 8;
-    // Limbs k .. k + K before carries, plus 2 B^(k + K) and minus 2 B^k, so that carries are 0 .. 3.
+    // Limbs k .. k + K before carries, plus 2 B^(k + K) and minus 2 B^k, so that carries are 0
+    // .. 3.
     const auto chunk = [&](u32 k, u32(&limb)[K]) {
       i64 carry = k == 0 ? 0 : -2;
       GPUINT_UNROLL(K)
@@ -145,9 +147,11 @@ struct SpecialDigits {
       return static_cast<u32>(carry + 2);
     };
     bool is_negative = false;
-    resolve<Sign::Plus, LocalCarry::Small, u32, K>(group, S::N + 1, chunk, [&](u32 k, u32(&limb)[K]) {
-      if (k == S::N) is_negative = limb[0] >> 31 != 0;
-    });
+    resolve<Sign::Plus, LocalCarry::Small, u32, K>(group, S::N + 1, chunk,
+                                                   [&](u32 k, u32(&limb)[K]) {
+                                                     if (k == S::N)
+                                                       is_negative = limb[0] >> 31 != 0;
+                                                   });
     if (group.max(is_negative ? 1u : 0u) != 0) {
       __syncthreads();
       if (threadIdx.x == 0) add_multiple(modulus, 1);
@@ -167,8 +171,8 @@ struct SpecialDigits {
   GPUINT_DEVICE i64 column_or_zero(i32 j) const {
     return j < static_cast<i32>(2 * DIGITS) ? column(j) : 0;
   }
-  // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring ones,
-  // reach all banks.
+  // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring
+  // ones, reach all banks.
   GPUINT_DEVICE u32* digits() const { return reinterpret_cast<u32*>(shared + DIGITS_AT); }
   GPUINT_DEVICE static i32 place(i32 j) { return j + (j >> 5); }
   GPUINT_DEVICE i32 digit(u32 j) const {
