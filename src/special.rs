@@ -103,6 +103,19 @@ impl SpecialModulus {
             && u64::from(self.c.unsigned_abs()) * factor <= MAX_TERM
     }
 
+    /// Returns true if `pow_special` computes powers of rows of `bits` bits with the factor: the
+    /// bounds of `kernels/modular/fft/special_digits.cuh`.
+    pub(crate) fn fits_digits(self, factor: u32, bits: usize) -> bool {
+        const DIGIT: usize = 16;
+        let top = (self.n as usize).next_multiple_of(DIGIT);
+        let term = u64::from(self.c.unsigned_abs()) << (top - self.n as usize);
+        let multiple = u64::from(self.k) * u64::from(factor);
+        top < bits
+            && top + (u32::BITS - self.k.leading_zeros()) as usize <= bits + 4
+            && term <= 1 << 19
+            && multiple * term <= 1 << 42
+    }
+
     /// Returns the words of a record (`kernels/modular/special.cuh`).
     pub(crate) const fn record(self) -> [u32; 4] {
         [self.k, self.n, self.c.cast_unsigned(), 0]

@@ -4,7 +4,8 @@
 //! (`kernels/modular/special.cuh`). A product of residues is one product and one fold, where other
 //! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
 //! base is a square and a fold for each bit of the exponent. Where products are by transforms, one
-//! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`).
+//! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`), except
+//! for moduli whose `k` and `c` are too large for it.
 
 use std::ops::Range;
 
@@ -245,7 +246,9 @@ impl Special {
         let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0) as u32;
         let mut power = one.try_clone()?;
         let mut next = one.view().alloc()?;
-        if algorithms(Op::PowSpecial, one.shape()).next().is_some() {
+        let bits = one.shape().bits;
+        let fits = |modulus: &SpecialModulus| modulus.fits_digits(base, bits);
+        if algorithms(Op::PowSpecial, one.shape()).next().is_some() && self.moduli.iter().all(fits) {
             let mut end = longest;
             while end > 0 {
                 let first = end.saturating_sub(BITS_OF_LAUNCH);

@@ -206,23 +206,32 @@ fn long_rows_are_squared() {
     tally.finish();
 }
 
-/// Widths whose squares and folds are one kernel, with one part and two parts of transforms, and
-/// exponents of more bits than a launch reads.
+/// Widths whose squares and folds are one kernel, with one part and two parts of transforms, moduli
+/// that the kernel takes and others, and exponents of more bits than a launch reads.
 #[test]
 fn powers_of_small_base_are_computed_by_one_kernel() {
     let mut tally = Tally::new("powers modulo wide special moduli".to_owned());
     for (bits, exponent_bits) in [(32768, 14), (131_072, 4)] {
         let shape = narrowest(bits).unwrap();
         let top = shape.bits as u32;
-        let moduli = [
+        let by_launches = [
             SpecialModulus::new(1, top, -1),
             SpecialModulus::new(0x1555_5555, top - 40, 2729),
             SpecialModulus::new(0x2aaa_aaaa, top - 30, -2729),
             SpecialModulus::new(3, top - 500, 1),
             SpecialModulus::new(7, 130, -1),
         ];
+        let by_one_kernel = [
+            SpecialModulus::new(1, top - 1, -1),
+            SpecialModulus::new(0x1555_5555, top - 32, 2729),
+            SpecialModulus::new(0x2aaa, top - 15, -2729),
+            SpecialModulus::new(3, top - 500, 1),
+            SpecialModulus::new(7, 130, -1),
+        ];
         let devices = [BackendKind::Cpu, BackendKind::Simt, BackendKind::Cuda].map(devices);
-        for device in devices.iter().flat_map(|devices| devices.first()) {
+        let devices = devices.iter().flat_map(|devices| devices.first());
+        let all = devices.flat_map(|device| [(device, by_launches), (device, by_one_kernel)]);
+        for (device, moduli) in all {
             let what = Context::new(shape, "powers of a base", device);
             tally.attempt(&what, moduli.len(), |tally| {
                 let modulus = DynModulus::of_special(device, shape, &moduli)?;

@@ -6,9 +6,14 @@
 // signed. A pass from columns of x^2 to digits of y - Q N' has one exchange between neighbours, and
 // resolves no carries of the row. Rows are reduced modulo N when they are written.
 //
-// Bounds: 16 q and the bits of k are at most BITS, m k |c| 2^f <= 2^42, |c| 2^f <= 2^19.
+// Bounds (`fits_digits` of src/special.rs): 16 q < BITS, 16 q and the bits of k are at most BITS +
+// 4, m k |c| 2^f <= 2^42, |c| 2^f <= 2^19.
 //
-// Chunks. Thread i has the 16 digits of chunk i; chunks end at digit q, so that the lowest one
+// Parts (transform/fft/product.cuh). A block has the threads of one part or of two. Of four parts
+// it transforms two after the other two, and keeps all points in device memory. A window has as
+// many digits as the block takes at a time, 16 a thread: all of them, or one of two halves.
+//
+// Chunks. A thread has the 16 digits of a chunk; chunks end at digit q, so that the lowest one
 // begins 0 .. 15 digits below digit 0. Three chains run over the columns of a chunk: the digits 0
 // .. t - 1 of lo and hi, of which carries L and H are left, and the digits -t / 2 .. t / 2 of y, of
 // which a carry E is left. The chunk above adds
@@ -24,10 +29,10 @@
 //
 // Top. y - Q N' is TOP t^q and the digits below; |TOP| < 0.6 k + 1. It is computed modulo 2^64: the
 // carry of the highest chunk, three columns of hi, and -Q k. It has one digit where there is place
-// for one only, and two elsewhere; the highest one is at most 0.6 t.
+// for one only, and two elsewhere; the highest one is at most 0.6 2^20.
 //
-// Exactness. The highest digit is at most t + 1. So the squares of the digits add up to less than
-// 2^30 (D + 5), D of BITS, and columns are near integers, as those of product.cuh.
+// Exactness. The squares of the digits add up to less than 2^30 (D + 400), D of BITS: columns are
+// near integers, as those of product.cuh.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -35,14 +40,18 @@
 #include "core/rows.cuh"
 #include "modular/special.cuh"
 #include "transform/fft/passes.cuh"
+#include "tuning/transform.cuh"
 
 namespace gpuint {
 
 template <class S>
 struct SpecialDigits {
   static constexpr u32 P = min_of(fft::POINTS, S::BITS / 16), DIGITS = S::BITS / 16;
-  static constexpr u32 CHUNK = fft::RADIX, THREADS = DIGITS / CHUNK;
-  static_assert((1 << 30) * (DIGITS + 5.0) * fft::relative_error(1) < 0.5, "columns round");
+  static constexpr u32 PARTS = DIGITS / P, BLOCK_PARTS = min_of(PARTS, 2);
+  static constexpr u32 CHUNK = 16, PART_THREADS = P / fft::RADIX;
+  static constexpr u32 THREADS = BLOCK_PARTS * PART_THREADS, WINDOW = CHUNK * THREADS;
+  static constexpr double WORST_ERROR = (1 << 30) * (DIGITS + 400.0) * fft::relative_error(PARTS);
+  static_assert(WORST_ERROR < 0.5 && PARTS <= 4, "columns round to the right integers");
   using G = Group<THREADS>;
 
   // A modulus, the same for all threads, in shared memory.
@@ -54,29 +63,25 @@ struct SpecialDigits {
     u32 unused;
   };
 
-  // Shared memory: words, of which the last is 0; points or columns, with zeros below; digits, with
+  // Shared memory: words, of which the last is 0; points, or columns of lo and hi; digits, with
   // room below; carries; the modulus.
-  static constexpr u32 POINTS = round_up(G::SCRATCH_BYTES + (CHUNK + 2) * u32{sizeof(i64)}, 128);
-  static constexpr u32 COLUMN_BYTES = 2 * DIGITS / 16 * 17 * sizeof(i64);
-  static constexpr u32 DIGITS_AT = POINTS + COLUMN_BYTES + (CHUNK + 1) * sizeof(u32);
-  static constexpr u32 CARRIES_AT = round_up(DIGITS_AT + DIGITS / 32 * 33 * sizeof(u32), 8);
-  static constexpr u32 MODULUS_AT = CARRIES_AT + THREADS * sizeof(i64);
-  static constexpr u32 SHARED = MODULUS_AT + sizeof(Modulus);
+  static constexpr u32 POINTS = round_up(G::SCRATCH_BYTES + u32{sizeof(u32)}, 128);
+  static constexpr u32 ABOVE = 3;                          // columns above hi
+  static constexpr u32 HI = WINDOW / CHUNK * (CHUNK + 1);  // place of column 0 of hi
+  static constexpr u32 DIGITS_AT =
+      POINTS + (2 * HI + 4) * u32{sizeof(i64)} + (CHUNK + 1) * u32{sizeof(u32)};
+  static constexpr u32 CARRIES_AT = round_up(DIGITS_AT + DIGITS / 32 * 33 * u32{sizeof(u32)}, 8);
+  static constexpr u32 MODULUS_AT = CARRIES_AT + DIGITS / CHUNK * u32{sizeof(i64)};
+  static constexpr u32 SHARED = MODULUS_AT + u32{sizeof(Modulus)};
+  // Device memory of a block.
+  static constexpr u32 SCRATCH = PARTS == BLOCK_PARTS ? 0 : PARTS * P * u32{sizeof(Complex)};
 
   unsigned char* const shared;
+  Complex* const scratch;
 
-  GPUINT_DEVICE explicit SpecialDigits(unsigned char* bytes) : shared(bytes) {
-    // The word below the points, and columns below the first.
-    const u32 thread = ptx::rematerialize(threadIdx.x);
-    if (thread <= CHUNK) columns()[-1 - static_cast<i32>(thread)] = 0;
-  }
-
-  // Returns true if squares modulo the modulus, with this factor, are within the bounds.
-  GPUINT_DEVICE static bool has(const SpecialModulus& modulus, u32 factor) {
-    const u32 digits = ceil_div(modulus.n, 16);
-    const u64 c = u64(modulus.c < 0 ? -modulus.c : modulus.c) << (16 * digits - modulus.n);
-    return 16 * digits + bits_of(modulus.k) <= S::BITS && c <= 1 << 19 &&
-           factor * c <= (u64(1) << 42) / modulus.k;
+  GPUINT_DEVICE SpecialDigits(const Operands& o, unsigned char* bytes)
+      : shared(bytes), scratch(reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH)) {
+    if (ptx::rematerialize(threadIdx.x) == 0) *fft::Exchange<P>::zero(shared + POINTS) = 0;
   }
 
   // Reads a row below N, and its modulus.
@@ -98,32 +103,33 @@ struct SpecialDigits {
 
   // Replaces the row x by m k x^2 modulo N', from -0.6 N' to 0.6 N', for the factor m.
   GPUINT_DEVICE void square(u32 factor) const {
-    static_assert(DIGITS == P, "a transform has one part");
     Complex x[fft::RADIX];
-    unsigned char* const points = shared + POINTS;
-    const fft::Exchange<P> exchange(points);
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i)
-      // 2^52 + 2^31 + digit, minus the added constant.
-      x[i] = {__hiloint2double(0x43300000, digits()[place(exchange.thread + THREADS * i)]) -
-                  4503601774854144.0,
-              0};
-    const fft::Last last = fft::transform<P, 1>(
-        x, 0, points,
-        [](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) { fft::split_real(y, turn); },
-        [] {});
-    fft::multiply<0>(x, last, [&](u32 i) { return x[i]; });
-    fft::inverse<P, 1>(x, points);
-    fft::weigh<P, 1>(0, ptx::rematerialize(threadIdx.x), x);
-    __syncthreads();  // nobody reads points any more
-    const u32 thread = ptx::rematerialize(threadIdx.x);
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) {
-      column(thread + THREADS * i) = rounded(x[i].re);
-      column(DIGITS + thread + THREADS * i) = rounded(x[i].im);
+    GPUINT_UNROLL(1)
+    for (u32 first = 0; first < ptx::rematerialize(PARTS); first += BLOCK_PARTS) {
+      const u32 k = first + part();
+      load(k, x);
+      square_part(k, x);
+      if constexpr (SCRATCH != 0) {
+        const u32 thread = ptx::rematerialize(threadIdx.x) % PART_THREADS;
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) scratch[k * P + thread + PART_THREADS * i] = x[i];
+      }
+      __syncthreads();  // nobody reads points any more
     }
-    __syncthreads();
-    fold(factor);
+    if constexpr (PARTS == 2) exchange_halves(x);
+    const Modulus n = modulus();
+    const u32 chunks = ceil_div(n.top, CHUNK);
+    Quotient quotient{0, 0};
+    GPUINT_UNROLL(1)
+    for (u32 window = ceil_div(chunks, THREADS); window-- > 0;) {
+      write_columns(n, static_cast<i32>(window * WINDOW - (chunks * CHUNK - n.top)), x);
+      __syncthreads();
+      if (threadIdx.x == 0 && (window + 1) * THREADS >= chunks)
+        quotient = divide(n, chunks * CHUNK - window * WINDOW, factor);
+      add_columns(n, window * THREADS, chunks, factor, quotient.value);
+      __syncthreads();
+    }
+    add_carries(n, chunks, quotient.top);
     __syncthreads();
   }
 
@@ -133,8 +139,8 @@ struct SpecialDigits {
     __syncthreads();
     G group(shared);
     constexpr u32 K = 8;
-    // Limbs k .. k + K before carries, plus 2 B^(k + K) and minus 2 B^k, so that carries are 0
-    // .. 3.
+    // Limbs k .. k + K before carries, plus 2 B^(k + K) and minus 2 B^k, so that carries are 0 ..
+    // 3.
     const auto chunk = [&](u32 k, u32(&limb)[K]) {
       i64 carry = k == 0 ? 0 : -2;
       GPUINT_UNROLL(K)
@@ -165,19 +171,29 @@ struct SpecialDigits {
   }
 
  private:
-  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + POINTS); }
-  // Column j, where 16 threads that access each 16th column, or neighbouring ones, reach all banks.
-  GPUINT_DEVICE i64& column(i32 j) const { return columns()[j + (j >> 4)]; }
-  GPUINT_DEVICE i64 column_or_zero(i32 j) const {
-    return j < static_cast<i32>(2 * DIGITS) ? column(j) : 0;
+  struct Quotient {
+    i64 value;  // Q
+    i64 top;    // TOP, without the carry of the highest chunk
+  };
+
+  // This thread's part of the block.
+  GPUINT_DEVICE static u32 part() {
+    return BLOCK_PARTS == 1 ? 0 : ptx::rematerialize(threadIdx.x) / PART_THREADS;
+  }
+  // Columns of a window, where 16 threads that access each 16th column, or neighbouring ones, reach
+  // all banks.
+  GPUINT_DEVICE i64& column(u32 u) const {
+    return reinterpret_cast<i64*>(shared + POINTS)[u + u / CHUNK];
+  }
+  GPUINT_DEVICE i64& column_of_hi(u32 u) const {
+    return reinterpret_cast<i64*>(shared + POINTS)[HI + u + u / CHUNK];
   }
   // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring
   // ones, reach all banks.
   GPUINT_DEVICE u32* digits() const { return reinterpret_cast<u32*>(shared + DIGITS_AT); }
   GPUINT_DEVICE static i32 place(i32 j) { return j + (j >> 5); }
-  GPUINT_DEVICE i32 digit(u32 j) const {
-    return static_cast<i32>(digits()[place(static_cast<i32>(j))] ^ 0x80000000);
-  }
+  GPUINT_DEVICE i32 digit(i32 j) const { return static_cast<i32>(digits()[place(j)] ^ 0x80000000); }
+  GPUINT_DEVICE i32 digit(u32 j) const { return digit(static_cast<i32>(j)); }
   GPUINT_DEVICE void set_digit(i32 j, i32 digit) const {
     digits()[place(j)] = static_cast<u32>(digit) ^ 0x80000000;
   }
@@ -190,115 +206,206 @@ struct SpecialDigits {
     constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
     return __double_as_longlong(x + ROUNDER) - 0x4338000000000000;
   }
-  GPUINT_DEVICE static i64 rounded(double x) {
-    GPUINT_ASSERT(fabs(x - static_cast<double>(nearest(x))) <= fft::worst_error(1),
-                  "columns are near integers");
-    return nearest(x);
-  }
-
   // Lowest 16 bits, as a number of -2^15 .. 2^15 - 1.
   GPUINT_DEVICE static i32 balanced(i64 x) { return static_cast<i16>(x); }
-  GPUINT_DEVICE static u32 bits_of(u32 x) { return 32 - leading_zeros(x); }
 
-  // Digits of y - Q N' from the columns.
-  GPUINT_DEVICE void fold(u32 factor) const {
-    const u32 thread = ptx::rematerialize(threadIdx.x);
-    const Modulus n = modulus();
-    const u32 chunks = ceil_div(n.top, CHUNK);
-    const i32 below = static_cast<i32>(chunks * CHUNK - n.top);  // digits of the lowest chunk
-    const i32 first = static_cast<i32>(thread * CHUNK) - below;
-    const u32 mk = n.k * factor;
-    const i32 mc = n.term * static_cast<i32>(factor);
-    i64 quotient = 0, top = 0;
-    if (thread == 0) {
-      quotient = estimate(n, factor);
-      top = -quotient * n.k - mc * above(n.top);
-    }
-    constexpr u32 TAKERS = 5;  // of a carry
-    i32 lowest[TAKERS];
-    if (thread < chunks) {
-      constexpr i64 HALF = 0x8000;
-      i64 lo = 0, hi = 0, sum = HALF;
+  // Points of part k.
+  GPUINT_DEVICE void load(u32 k, Complex (&x)[fft::RADIX]) const {
+    const u32 thread = ptx::rematerialize(threadIdx.x) % PART_THREADS;
+    const auto value = [&](u32 j) {
+      // 2^52 + 2^31 + digit, minus the added constant.
+      return __hiloint2double(0x43300000, static_cast<int>(digits()[place(static_cast<i32>(j))])) -
+             4503601774854144.0;
+    };
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) x[i] = {value(thread + PART_THREADS * i), 0};
+    GPUINT_UNROLL(1)
+    for (u32 s = 1; s < ptx::rematerialize(PARTS); ++s) {
+      const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[s];
       GPUINT_UNROLL(16)
-      for (u32 i = 0; i < CHUNK; ++i) {
-        const i32 j = first + static_cast<i32>(i);
-        if (j == 0) hi = 0, sum = HALF - quotient * n.term;
-        lo += column(j);
-        hi += column(static_cast<i32>(n.top) + j);
-        sum += static_cast<i64>(u64(mk) * static_cast<u16>(lo)) - i64{mc} * static_cast<u16>(hi);
-        lo >>= 16, hi >>= 16;
-        const i32 digit = static_cast<i32>(static_cast<u16>(sum)) - 0x8000;
-        sum = (sum >> 16) + HALF;
-        if (i < TAKERS)
-          lowest[i] = digit;
-        else
-          set_digit(j, digit);
+      for (u32 i = 0; i < fft::RADIX; ++i) {
+        const double y = value(s * P + thread + PART_THREADS * i);
+        x[i] = {fma(y, turn.re, x[i].re), fma(y, turn.im, x[i].im)};
       }
-      carries()[thread] = sum - HALF - mc * hi + mk * lo;
+    }
+  }
+
+  GPUINT_DEVICE void square_part(u32 k, Complex (&x)[fft::RADIX]) const {
+    unsigned char* const points = shared + POINTS;
+    const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
+      if constexpr (PARTS == 1)
+        fft::split_real(y, turn);
+      else
+        fft::split<0, 0, 1>(y, turn);
+    };
+    const fft::Last last = fft::transform<P, PARTS, BLOCK_PARTS>(x, k, points, first, [] {});
+    fft::multiply<0>(x, last, [&](u32 i) { return x[i]; });
+    fft::inverse<P, PARTS, BLOCK_PARTS>(x, points);
+    fft::weigh<P, PARTS>(k, ptx::rematerialize(threadIdx.x) % PART_THREADS, x);
+  }
+
+  // Leaves points i of both parts in x[i] and x[i + 8], i < 8: points thread + 512 i.
+  GPUINT_DEVICE void exchange_halves(Complex (&x)[fft::RADIX]) const {
+    constexpr u32 HALF = fft::RADIX / 2;
+    Complex* const at = reinterpret_cast<Complex*>(shared + POINTS);
+    const u32 thread = ptx::rematerialize(threadIdx.x);
+    const bool is_lower = thread < PART_THREADS;
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < HALF; ++i) {
+      // Even points are those of the lower threads.
+      at[thread + THREADS * i] = is_lower ? x[2 * i + 1] : x[2 * i];
+      x[i] = is_lower ? x[2 * i] : x[2 * i + 1];
     }
     __syncthreads();
-    if (thread < chunks) {
-      // The lowest chunk has nothing below.
-      i64 sum = thread == 0 ? 0 : carries()[thread - 1];
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < HALF; ++i) {
+      const Complex own = x[i], other = at[(thread ^ PART_THREADS) + THREADS * i];
+      x[i] = is_lower ? own : other;
+      x[i + HALF] = is_lower ? other : own;
+    }
+    __syncthreads();  // nobody reads points any more
+  }
+
+  // Column of piece s, from its points of all parts.
+  GPUINT_DEVICE static i64 column_of(u32 s, const Complex (&y)[PARTS]) {
+    double sum = 0;
+    if constexpr (PARTS == 1) {
+      sum = s == 0 ? y[0].re : y[0].im;
+    } else {
+      GPUINT_UNROLL(4)
+      for (u32 k = 0; k < PARTS; ++k) {
+        const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[s];
+        sum = fma(turn.im, y[k].im, fma(turn.re, y[k].re, sum));
+      }
+      sum *= 1.0 / PARTS;
+    }
+    GPUINT_ASSERT(fabs(sum - static_cast<double>(nearest(sum))) <= WORST_ERROR,
+                  "columns are near integers");
+    return nearest(sum);
+  }
+
+  // Writes the columns of a window, that begins with this digit.
+  GPUINT_DEVICE void write_columns(const Modulus& n, i32 begin,
+                                   const Complex (&x)[fft::RADIX]) const {
+    constexpr u32 COUNT = P / THREADS;
+    const u32 thread = ptx::rematerialize(threadIdx.x);
+    GPUINT_UNROLL(COUNT)
+    for (u32 i = 0; i < COUNT; ++i) {
+      Complex y[PARTS];
+      GPUINT_UNROLL(4)
+      for (u32 k = 0; k < PARTS; ++k)
+        y[k] = SCRATCH == 0 ? x[i + k * COUNT] : scratch[k * P + thread + THREADS * i];
+      GPUINT_UNROLL(8)
+      for (u32 s = 0; s < 2 * PARTS; ++s) {
+        const i32 j = static_cast<i32>(thread + THREADS * i + P * s);
+        const bool is_lo = j < static_cast<i32>(n.top);
+        const u32 u = static_cast<u32>(j - begin - (is_lo ? 0 : static_cast<i32>(n.top)));
+        const bool is_wanted = u < WINDOW + (is_lo ? 0 : ABOVE);
+        // Nearly all columns are in the only window; of two windows, each has a half.
+        if (SCRATCH != 0 && !is_wanted) continue;
+        const i64 value = column_of(s, y);
+        i64* const to = &column(0) + (is_lo ? 0 : HI) + u + u / CHUNK;
+        if (is_wanted) *to = value;
+      }
+    }
+    // Digits below digit 0.
+    if (begin < 0 && thread < static_cast<u32>(-begin)) column(thread) = column_of_hi(thread) = 0;
+  }
+
+  // Q and TOP; q is digit `top` of the window.
+  GPUINT_DEVICE Quotient divide(const Modulus& n, u32 top, u32 factor) const {
+    constexpr double T = 65536;
+    const auto above = [&](u32 i) {
+      return 2 * n.top + i < 2 * DIGITS ? column_of_hi(top + i) : i64{0};
+    };
+    double lo = 0, hi = 0;
+    GPUINT_UNROLL(4)
+    for (u32 i = 4; i > 0; --i) lo = (lo + static_cast<double>(column(top - i))) / T;
+    u64 sum = 0;
+    GPUINT_UNROLL(3)
+    for (u32 i = ABOVE; i-- > 0;) {
+      hi = fma(hi, T, static_cast<double>(above(i)));
+      sum = (sum << 16) + static_cast<u64>(above(i));
+    }
+    GPUINT_UNROLL(4)
+    for (u32 i = 1; i <= 4; ++i) hi = fma(hi, T, static_cast<double>(column_of_hi(top - i)));
+    hi /= T * T * T * T;
+    const i64 quotient = nearest(factor * fma(-n.ratio, hi, lo));
+    const i64 mc = i64{n.term} * factor;
+    return {quotient, -quotient * n.k - mc * static_cast<i64>(sum)};
+  }
+
+  // Digits of y - Q N' from the columns of a window that begins with a chunk, except for carries
+  // between chunks.
+  GPUINT_DEVICE void add_columns(const Modulus& n, u32 begin, u32 chunks, u32 factor,
+                                 i64 quotient) const {
+    constexpr i64 HALF = 0x8000;
+    const u32 thread = ptx::rematerialize(threadIdx.x), index = begin + thread;
+    if (index >= chunks) return;
+    const u32 mk = n.k * factor;
+    const i32 mc = n.term * static_cast<i32>(factor);
+    const i32 first = static_cast<i32>(index * CHUNK - (chunks * CHUNK - n.top));
+    i64 lo = 0, hi = 0, sum = HALF;
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < CHUNK; ++i) {
+      const i32 j = first + static_cast<i32>(i);
+      if (j == 0) sum -= quotient * n.term;
+      lo += column(CHUNK * thread + i);
+      hi += column_of_hi(CHUNK * thread + i);
+      sum += static_cast<i64>(u64(mk) * static_cast<u16>(lo)) - i64{mc} * static_cast<u16>(hi);
+      lo >>= 16, hi >>= 16;
+      set_digit(j, static_cast<i32>(static_cast<u16>(sum)) - 0x8000);
+      sum = (sum >> 16) + HALF;
+    }
+    carries()[index] = sum - HALF - mc * hi + mk * lo;
+  }
+
+  // Adds the carries between chunks, and sets the digits from q on.
+  GPUINT_DEVICE void add_carries(const Modulus& n, u32 chunks, i64 top) const {
+    constexpr u32 TAKERS = 5;  // digits
+    const u32 thread = ptx::rematerialize(threadIdx.x);
+    GPUINT_UNROLL(1)
+    for (u32 index = thread == 0 ? THREADS : thread; index < chunks; index += THREADS) {
+      const i32 first = static_cast<i32>(index * CHUNK - (chunks * CHUNK - n.top));
+      i64 sum = carries()[index - 1];
       GPUINT_UNROLL(5)
       for (u32 i = 0; i < TAKERS; ++i) {
-        sum += lowest[i];
-        const i32 digit = i + 1 < TAKERS ? balanced(sum) : static_cast<i32>(sum);
-        GPUINT_ASSERT(digit >= -0x8001 && digit <= 0x8001, "the last digit takes a small carry");
-        set_digit(first + static_cast<i32>(i), digit);
-        sum = (sum - digit) >> 16;
+        const i32 j = first + static_cast<i32>(i);
+        sum += digit(j);
+        const i32 low = i + 1 < TAKERS ? balanced(sum) : static_cast<i32>(sum);
+        GPUINT_ASSERT(low >= -0x8001 && low <= 0x8001, "the last digit takes a small carry");
+        set_digit(j, low);
+        sum = (sum - low) >> 16;
       }
     }
     if (thread == 0) set_top(n, top + carries()[chunks - 1]);
   }
 
-  // Q.
-  GPUINT_DEVICE i64 estimate(const Modulus& n, u32 factor) const {
-    constexpr double T = 65536;
-    const i32 top = static_cast<i32>(n.top);
-    double lo = 0, hi = 0;
-    GPUINT_UNROLL(4)
-    for (i32 i = 4; i > 0; --i) lo = (lo + static_cast<double>(column(top - i))) / T;
-    GPUINT_UNROLL(7)
-    for (i32 i = 2; i >= -4; --i) hi = fma(hi, T, static_cast<double>(column_or_zero(2 * top + i)));
-    hi /= T * T * T * T;
-    return nearest(factor * fma(-n.ratio, hi, lo));
-  }
-
-  // hi / t^q modulo 2^64.
-  GPUINT_DEVICE i64 above(u32 top) const {
-    u64 sum = 0;
-    GPUINT_UNROLL(3)
-    for (u32 i = 0; i < 3; ++i)
-      sum += static_cast<u64>(column_or_zero(static_cast<i32>(2 * top + i))) << 16 * i;
-    return static_cast<i64>(sum);
-  }
-
   GPUINT_DEVICE void set_top(const Modulus& n, i64 top) const {
     GPUINT_ASSERT(fabs(static_cast<double>(top)) < 0.6 * n.k + 1, "the nearest quotient");
+    const i32 at = static_cast<i32>(n.top);
     const bool has_two = n.top + 1 < DIGITS;
-    const i32 digit = has_two ? balanced(top) : static_cast<i32>(top);
-    set_digit(static_cast<i32>(n.top), digit);
-    if (has_two) set_digit(static_cast<i32>(n.top) + 1, static_cast<i32>((top - digit) >> 16));
+    const i32 low = has_two ? balanced(top) : static_cast<i32>(top);
+    set_digit(at, low);
+    if (has_two) set_digit(at + 1, static_cast<i32>((top - low) >> 16));
   }
 
   // Subtracts the multiple of N that leaves -N / 32 .. N, without carries.
   GPUINT_DEVICE void reduce(const SpecialModulus& modulus) const {
     constexpr double T = 65536;
-    const i32 top = static_cast<i32>(ceil_div(modulus.n, 16));
+    const u32 top = ceil_div(modulus.n, 16);
     double x = 0;
-    for (i32 j = top + 1; j >= top - 4; --j)
-      x = x * T + (j < static_cast<i32>(DIGITS) ? digit(static_cast<u32>(j)) : 0);
+    for (u32 j = top + 2; j-- > top - 4;) x = x * T + (j < DIGITS ? digit(j) : 0);
     x /= T * T * T * T;
-    const double scale = static_cast<double>(1u << (16 * static_cast<u32>(top) - modulus.n));
-    // Half less is rounded: the quotient is rounded down.
+    const double scale = static_cast<double>(1u << (16 * top - modulus.n));
+    // A half less is rounded: the quotient is rounded down.
     add_multiple(modulus, -nearest(x * scale / modulus.k + (1.0 / 64 - 0.5)));
   }
 
   // Adds a multiple of N, of up to 2^17, to the digits, without carries.
   GPUINT_DEVICE void add_multiple(const SpecialModulus& modulus, i64 count) const {
     add(0, count * modulus.c);
-    add(modulus.n / 16, (count * modulus.k) * (i64{1} << modulus.n % 16));
+    add(modulus.n / 16, count * modulus.k * (i64{1} << modulus.n % 16));
   }
   GPUINT_DEVICE void add(u32 j, i64 number) const {
     for (; j < DIGITS && number != 0; ++j) {

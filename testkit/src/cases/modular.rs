@@ -388,6 +388,30 @@ fn secret_powers(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> 
     launch
 }
 
+/// Draws a modulus `k 2^n + c` with `n` up to `room` bits below the width.
+fn special_modulus(draws: &mut Draws<'_>, room: usize) -> SpecialModulus {
+    let most = draws.shape.bits - room - 128;
+    let any = draws.random.below(most + 1);
+    let n = 128 + if draws.random.one_in(3) { most - draws.random.below(33 - room) } else { any };
+    let any = (draws.random.word() as u32 >> (4 + draws.random.below(28))) | 1;
+    let k = if draws.random.one_in(4) { 1 } else { any };
+    let any = 1 + draws.random.below(2730) as i32;
+    let c = if draws.random.one_in(4) { 1 } else { any };
+    let c = if draws.random.one_in(2) { -c } else { c };
+    SpecialModulus::new(k, n as u32, c)
+}
+
+/// Returns true if `pow_special` takes the modulus, within the bounds of
+/// `kernels/modular/fft/special_digits.cuh`.
+fn fits_digits(modulus: SpecialModulus, bits: usize) -> bool {
+    let (k, n) = (u64::from(modulus.k()), modulus.n() as usize);
+    let top = n.next_multiple_of(16);
+    let c = u64::from(modulus.c().unsigned_abs()) << (top - n);
+    let is_within = modulus.value().is_some_and(|value| value.bits() <= bits as u64);
+    let k_bits = (u64::BITS - k.leading_zeros()) as usize;
+    is_within && top < bits && top + k_bits <= bits + 4 && c < 1 << 19 && k * FOLD_DIGIT * c < 1 << 42
+}
+
 /// Residues modulo `k 2^n + c` or their products, and the ends of their range.
 fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let shape = draws.shape;
@@ -396,15 +420,10 @@ fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let mut modulus = SpecialModulus::new(1, 1, 1);
     for row in 0..draws.count {
         if row == 0 || !is_one {
-            let most = shape.bits - 32 - 128;
-            let any = draws.random.below(most + 1);
-            let n = 128 + if draws.random.one_in(3) { most } else { any };
-            let any = (draws.random.word() as u32 >> (4 + draws.random.below(28))) | 1;
-            let k = if draws.random.one_in(4) { 1 } else { any };
-            let any = 1 + draws.random.below(2730) as i32;
-            let c = if draws.random.one_in(4) { 1 } else { any };
-            let c = if draws.random.one_in(2) { -c } else { c };
-            modulus = SpecialModulus::new(k, n as u32, c);
+            modulus = special_modulus(draws, if is_power { 1 } else { 32 });
+            while is_power && !fits_digits(modulus, shape.bits) {
+                modulus = special_modulus(draws, 1);
+            }
             let words = [modulus.k(), modulus.n(), modulus.c() as u32, 0];
             records.extend(words.into_iter().flat_map(u32::to_le_bytes));
         }
