@@ -1,6 +1,7 @@
 //! Powers and products whose time does not depend on values, by the arithmetic of the crate
 //! `crypto-bigint`.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
@@ -11,17 +12,10 @@ use super::rows::{Failed, Outcome, Row, Rows};
 use crate::error::Result;
 
 pub(super) fn pow_secret(rows: Rows<'_>) -> Result<Failed> {
-    let (bits, is_broadcast) = (rows.params.exponent_bits, rows.params.broadcast_divisor);
-    let shared = OnceLock::new();
+    let (bits, constants) = (rows.params.exponent_bits, RowConstants::new(&rows));
     rows.each(0, |Row { ins: [a, e, record], outs: [out, _], .. }, _| {
         let n = &record[..out.len()];
-        let own;
-        let params = if is_broadcast {
-            shared.get_or_init(|| constants(n))
-        } else {
-            own = constants(n);
-            &own
-        };
+        let params = &*constants.of(n);
         let mut exponent = integer(e);
         let mut base = BoxedMontyForm::new(integer(a), params);
         let mut power = base.pow_bounded_exp(&exponent, bits);
@@ -36,17 +30,10 @@ pub(super) fn pow_secret(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn mul_add_secret(rows: Rows<'_>) -> Result<Failed> {
-    let is_broadcast = rows.params.broadcast_divisor;
-    let shared = OnceLock::new();
+    let constants = RowConstants::new(&rows);
     rows.each(0, |Row { ins: [a, c, record], outs: [out, _], .. }, _| {
         let n = &record[..out.len()];
-        let own;
-        let params = if is_broadcast {
-            shared.get_or_init(|| constants(n))
-        } else {
-            own = constants(n);
-            &own
-        };
+        let params = &*constants.of(n);
         // The record has `f 2^(2 BITS) mod n`: the form of `f 2^BITS`.
         let mut factor = BoxedMontyForm::from_montgomery(integer(&record[2 * out.len()..]), params);
         let mut base = BoxedMontyForm::new(integer(a), params);
@@ -62,6 +49,26 @@ pub(super) fn mul_add_secret(rows: Rows<'_>) -> Result<Failed> {
         result.zeroize();
         Outcome::default()
     })
+}
+
+/// The constants of each row's modulus, computed once if it is the same for all rows.
+struct RowConstants {
+    is_broadcast: bool,
+    shared: OnceLock<BoxedMontyParams>,
+}
+
+impl RowConstants {
+    fn new(rows: &Rows<'_>) -> Self {
+        Self { is_broadcast: rows.params.broadcast_divisor, shared: OnceLock::new() }
+    }
+
+    fn of(&self, n: &[u64]) -> Cow<'_, BoxedMontyParams> {
+        if self.is_broadcast {
+            Cow::Borrowed(self.shared.get_or_init(|| constants(n)))
+        } else {
+            Cow::Owned(constants(n))
+        }
+    }
 }
 
 fn integer(limbs: &[u64]) -> BoxedUint {
