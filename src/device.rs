@@ -467,6 +467,11 @@ impl Device {
         &self.inner.backend
     }
 
+    /// Returns true if products of long rows take kept transforms: their results are not verified.
+    pub(crate) fn has_transforms(&self) -> bool {
+        !self.is_verified() && self.memory().has_transforms()
+    }
+
     /// Returns true if kernels sieve and divide by small primes: their results are not verified.
     pub(crate) fn has_sieves(&self) -> bool {
         !self.is_verified() && self.memory().has_sieves()

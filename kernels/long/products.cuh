@@ -144,7 +144,10 @@ struct Products : GridKernel {
   GPUINT_DEVICE static void run_modulo(const Transform& o, u32 row, u32 block,
                                        unsigned char* shared) {
     u32* const first = o.residues + ((u64{PRIME} * o.planes + row) << o.log_points);
-    const u32* const second = first + (u64{o.planes - o.rows} << o.log_points);
+    const u32 second_row = o.second_planes == 1 ? 0 : row;
+    const u32* const second =
+        o.second + ((u64{PRIME} * o.second_planes + second_row) << o.log_points);
+    const bool is_square = o.second == o.residues;
     u32* const exchanges = reinterpret_cast<u32*>(shared);
     Factor* const forwards = reinterpret_cast<Factor*>(shared + EXCHANGE_BYTES);
     Factor* const backwards = forwards + FACTORS * TWISTS;
@@ -163,7 +166,7 @@ struct Products : GridKernel {
     work.load(x, second);
     work.compute_twists(block * FACTORS, forwards, backwards);
     __syncthreads();
-    if (o.planes != o.rows) {
+    if (!is_square) {
       work.load(y, first);
       work.transform(x);
       GPUINT_UNROLL(32)
@@ -174,7 +177,7 @@ struct Products : GridKernel {
       }
     }
     work.transform(x);
-    if (o.planes == o.rows) {
+    if (is_square) {
       GPUINT_UNROLL(32)
       for (u32 b = 0; b < R2; ++b) y[b] = F::canonical(x[b]);
     }

@@ -50,10 +50,11 @@ struct Transform {
   Tables tables[PRIMES];
   u32 log_points;
   u32 low_bits;
-  u32 rows;    // products
-  u32 planes;  // operands: twice the rows, or the rows of squares
-  u32 depth;   // levels of the passes before
-  u32 padding;
+  u32 rows;           // products
+  u32 planes;         // operands: twice the rows, or the rows of squares
+  u32 depth;          // levels of the passes before
+  u32 second_planes;  // of the second operands; 1 for one operand of all products
+  const u32* second;  // residues of the second operands; those of the first ones of squares
 };
 
 // Launch bounds of kernels whose grid the host computes from their work. ROWS is the part of a

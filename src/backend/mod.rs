@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use gpuint_catalogue::auto::Gpu;
 
+use crate::backend::long::{KeptProducts, Transforms};
 use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::error::Result;
 
@@ -149,6 +150,21 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Returns true if the device computes products and sums of long rows.
     fn has_long_rows(&self) -> bool {
         false
+    }
+
+    /// Returns true if the device keeps transforms of long rows.
+    fn has_transforms(&self) -> bool {
+        false
+    }
+
+    /// Queues transforms of long rows.
+    fn transform(&self, _transforms: Transforms<'_>) -> Result<()> {
+        Err(long::missing())
+    }
+
+    /// Queues products of long rows and factors with kept transforms.
+    fn multiply(&self, _products: KeptProducts<'_>) -> Result<()> {
+        Err(long::missing())
     }
 
     /// Returns true if the device sieves and divides by small primes.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use gpuint_catalogue::auto::Gpu;
 use tracing::trace_span;
 
+use crate::backend::long::{KeptProducts, Transforms};
 use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
@@ -140,6 +141,24 @@ impl Backend for Traced {
 
     fn has_long_rows(&self) -> bool {
         self.0.has_long_rows()
+    }
+
+    fn has_transforms(&self) -> bool {
+        self.0.has_transforms()
+    }
+
+    fn transform(&self, transforms: Transforms<'_>) -> Result<()> {
+        interrupt::check()?;
+        let (rows, is_cyclic) = (transforms.count, transforms.is_cyclic);
+        trace_span!("transform", backend = %self.kind(), rows, is_cyclic)
+            .in_scope(|| self.here()?.transform(transforms))
+    }
+
+    fn multiply(&self, products: KeptProducts<'_>) -> Result<()> {
+        interrupt::check()?;
+        let (rows, is_cyclic) = (products.count, products.is_cyclic);
+        trace_span!("multiply", backend = %self.kind(), rows, is_cyclic)
+            .in_scope(|| self.here()?.multiply(products))
     }
 
     fn has_sieves(&self) -> bool {

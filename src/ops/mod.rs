@@ -53,6 +53,7 @@ mod sqrt;
 mod sum_of_products;
 #[cfg(test)]
 mod tests;
+mod transform;
 pub(crate) mod tree;
 mod unprepared;
 pub(crate) mod using;

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use crate::auto::Gpu;
 use crate::backend::launch::{self, LaunchBounds, RawOperands};
-use crate::backend::long::{self, Grids, TableCache};
+use crate::backend::long::{self, Grids, KeptProducts, TableCache, Transforms};
 use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
@@ -354,6 +354,46 @@ impl Backend for Cuda {
 
     fn has_long_rows(&self) -> bool {
         true
+    }
+
+    fn has_transforms(&self) -> bool {
+        true
+    }
+
+    #[allow(unsafe_code)]
+    fn transform(&self, transforms: Transforms<'_>) -> Result<()> {
+        let queue = &self.queue;
+        let uses = RefCell::new(Vec::new());
+        let addresses = [
+            address(transforms.rows, queue, Access::Read, &uses)?,
+            address(transforms.out, queue, Access::Write, &uses)?,
+        ];
+        let _bound = queue.bind()?;
+        // SAFETY: as for strikes; the rows are only read.
+        let queued = unsafe { long::transform(self, &transforms, addresses) };
+        note(uses.into_inner(), queue);
+        queued
+    }
+
+    #[allow(unsafe_code)]
+    fn multiply(&self, products: KeptProducts<'_>) -> Result<()> {
+        let queue = &self.queue;
+        let uses = RefCell::new(Vec::new());
+        let out = |index: usize| match &products.outs[index] {
+            Some(out) => address(out, queue, Access::Write, &uses),
+            None => Ok(0),
+        };
+        let addresses = [
+            address(products.rows, queue, Access::Read, &uses)?,
+            address(products.transforms, queue, Access::Read, &uses)?,
+            out(0)?,
+            out(1)?,
+        ];
+        let _bound = queue.bind()?;
+        // SAFETY: as for strikes; rows and transforms are only read.
+        let queued = unsafe { long::multiply(self, &products, addresses) };
+        note(uses.into_inner(), queue);
+        queued
     }
 
     fn has_sieves(&self) -> bool {

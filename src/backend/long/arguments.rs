@@ -37,7 +37,8 @@ pub(super) struct Transform {
     pub(super) rows: u32,
     pub(super) planes: u32,
     pub(super) depth: u32,
-    pub(super) padding: u32,
+    pub(super) second_planes: u32,
+    pub(super) second: u64,
 }
 
 /// `Parts` of `kernels/long/tiles.cuh`: where the limbs of a row go.
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn structs_have_the_sizes_of_their_twins() {
         assert_eq!(size_of::<Tables>(), 88);
-        assert_eq!(size_of::<Transform>(), 8 + 2 * 16 + 3 * 88 + 24);
+        assert_eq!(size_of::<Transform>(), 8 + 2 * 16 + 3 * 88 + 32);
         assert_eq!(size_of::<Carrying>(), 120);
         assert_eq!(size_of::<Folding>(), 152);
         assert_eq!(size_of::<Moving>(), 64);

@@ -7,6 +7,7 @@
 mod arguments;
 mod fold;
 mod grids;
+mod kept;
 mod movement;
 pub(crate) mod on_cpu;
 mod plan;
@@ -26,6 +27,7 @@ use sum::Sum;
 
 pub(crate) use grids::{Grids, TableCache};
 pub(in crate::backend) use grids::{kernel, launch};
+pub(crate) use kept::{KeptProducts, Transforms, missing, multiply, transform, transform_bytes};
 pub(crate) use plan::WIDEST_FACTOR;
 
 /// Returns true if [`run`] has kernels for an operation on rows of `bits` bits.
@@ -78,7 +80,9 @@ pub(crate) unsafe fn run<G: Grids>(
     let [out, high] = operands.outs;
     let product = |factors: [u64; 2], parts: [(u64, u64); 2]| {
         // SAFETY: the caller's.
-        unsafe { Product { factors, limbs, parts, is_cyclic: false }.queue(grids, op, rows) }
+        unsafe {
+            Product { factors, limbs, parts, is_cyclic: false, kept: None }.queue(grids, op, rows)
+        }
     };
     match op {
         Op::MulLo => product([a, b], [(out, limbs), (0, 0)]),

@@ -26,6 +26,34 @@ pub(super) struct Product {
     pub(super) parts: [(u64, u64); 2],
     /// The result is modulo 2^(32 `limbs`) - 1, for a power of two `limbs`.
     pub(super) is_cyclic: bool,
+    /// Transforms in the place of the second factors.
+    pub(super) kept: Option<Kept>,
+}
+
+/// Forward transforms before the last pass, of rows of factors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) address: u64,
+    /// Number of rows: one for each product, or one for all.
+    pub(super) rows: u64,
+}
+
+/// Points of products of rows of `limbs` limbs, at least.
+fn points(limbs: u64, is_cyclic: bool) -> u64 {
+    if is_cyclic { limbs } else { 2 * limbs }
+}
+
+/// Bytes of the residues of a row of `points` points.
+fn residues_bytes(points: u64) -> u64 {
+    3 * 4 * points
+}
+
+/// Returns the bytes of a [kept](Kept) row of `limbs` limbs; `None` without such transforms.
+pub(super) fn kept_bytes(limbs: u64, is_cyclic: bool) -> Option<u64> {
+    if is_cyclic && !wraps(limbs) {
+        return None;
+    }
+    Plan::of_limbs(points(limbs, is_cyclic)).map(|plan| residues_bytes(plan.points()))
 }
 
 /// Kernels of a plan.
@@ -61,8 +89,7 @@ impl Product {
     /// # Safety
     /// That of [`run`](super::run): the factors and the parts have `rows` rows.
     pub(super) unsafe fn queue<G: Grids>(&self, grids: &G, op: Op, rows: usize) -> Result<()> {
-        let limbs = if self.is_cyclic { self.limbs } else { 2 * self.limbs };
-        let plan = grids.plan(limbs).ok_or(Error::WidthMissing {
+        let plan = grids.plan(points(self.limbs, self.is_cyclic)).ok_or(Error::WidthMissing {
             operation: op.name(),
             bits: 32 * self.limbs as usize,
             widest: WIDEST_FACTOR,
@@ -82,10 +109,11 @@ impl Product {
         rows: usize,
     ) -> Result<()> {
         let kernels = Kernels::of(plan)?;
-        let planes = if self.factors[0] == self.factors[1] { 1 } else { 2 };
+        let is_square = self.kept.is_none() && self.factors[0] == self.factors[1];
+        let planes = if self.kept.is_some() || is_square { 1 } else { 2 };
         let tile = u64::from(grids.launch_bounds(kernels.remainders)?.rows_per_block);
         let tiles = plan.points() / tile;
-        let residues_bytes = 3 * 4 * planes * plan.points();
+        let residues_bytes = planes * residues_bytes(plan.points());
         let tables = tables(grids, plan)?;
         let (mut memory, most) = workspace(grids, residues_bytes + tiles * EDGE_BYTES, rows)?;
         let start = grids.address(&mut memory)?;
@@ -107,8 +135,17 @@ impl Product {
                 rows,
                 planes: rows * planes as u32,
                 depth: 0,
-                padding: 0,
+                second_planes: 0,
+                second: 0,
             };
+            let row_bytes = 4 * plan.points();
+            let (second, second_planes) = match self.kept {
+                Some(Kept { address, rows: 1 }) => (address, 1),
+                Some(kept) => (kept.address + first * row_bytes, kept.rows as u32),
+                None if is_square => (start, transform.planes),
+                None => (start + u64::from(rows) * row_bytes, transform.planes),
+            };
+            let transform = Transform { second, second_planes, ..transform };
             let out = self.parts.map(|(address, limbs)| match address {
                 0 => (0, limbs),
                 _ => (address + first * 4 * limbs, limbs),
@@ -165,9 +202,9 @@ pub(super) unsafe fn queue_cyclic<G: Grids>(
     out: u64,
     rows: usize,
 ) -> Result<()> {
-    let wraps = limbs.is_power_of_two() && limbs >> MIN_LOG_POINTS != 0;
-    if wraps {
-        let product = Product { factors, limbs, parts: [(out, limbs), (0, 0)], is_cyclic: true };
+    if wraps(limbs) {
+        let parts = [(out, limbs), (0, 0)];
+        let product = Product { factors, limbs, parts, is_cyclic: true, kept: None };
         // SAFETY: the caller's.
         return unsafe { product.queue(grids, Op::MulCyclic, rows) };
     }
@@ -177,13 +214,53 @@ pub(super) unsafe fn queue_cyclic<G: Grids>(
     launch::parts(rows, most).try_for_each(|part| {
         let skip = |address: u64| address + part.start as u64 * 4 * limbs;
         let (factors, parts) = (factors.map(skip), [(low, limbs), (high, limbs)]);
-        let product = Product { factors, limbs, parts, is_cyclic: false };
+        let product = Product { factors, limbs, parts, is_cyclic: false, kept: None };
         let sum = Sum { is_cyclic: true, ..Sum::of(low, high, skip(out), limbs) };
         // SAFETY: the workspace has both halves of the part; the factors are the caller's.
         unsafe { product.queue(grids, Op::MulCyclic, part.len()) }?;
         // SAFETY: the workspace has both halves of the part; the result is the caller's.
         unsafe { sum.queue(grids, part.len()) }
     })
+}
+
+/// Returns true if transforms of products of rows of `limbs` limbs wrap.
+fn wraps(limbs: u64) -> bool {
+    limbs.is_power_of_two() && limbs >> MIN_LOG_POINTS != 0
+}
+
+/// Queues the transforms of `rows` rows of `limbs` limbs, before the last pass, for products of
+/// both halves or cyclic ones.
+///
+/// # Safety
+/// That of [`run`](super::run); `out` has [`kept_bytes`] bytes for each row.
+pub(super) unsafe fn queue_transforms<G: Grids>(
+    grids: &G,
+    plan: &Plan,
+    source: u64,
+    limbs: u64,
+    out: u64,
+    rows: u32,
+) -> Result<()> {
+    let source = Source { limbs: source, count: limbs as u32, padding: 0 };
+    let tables = tables(grids, plan)?;
+    for (index, &[forward, _]) in Kernels::of(plan)?.strided.iter().enumerate() {
+        let transform = Transform {
+            residues: out,
+            source: [source; 2],
+            tables: tables.tables,
+            log_points: plan.log_points(),
+            low_bits: plan.low_bits(),
+            rows,
+            planes: rows,
+            depth: plan.pass(index).1,
+            second_planes: 0,
+            second: 0,
+        };
+        let work = 3 * plan.points() * u64::from(rows);
+        // SAFETY: the tables are those of the plan; rows and result are the caller's.
+        unsafe { launch_kernel(grids, forward, &transform, work) }?;
+    }
+    Ok(())
 }
 
 impl Tables {
@@ -232,10 +309,21 @@ mod tests {
         let count = if is_cyclic { limbs } else { 2 * limbs };
         let mut out = HostMemory::unspecified(4 * count).unwrap();
         let parts = [(simt.address(&mut out).unwrap(), count), (0, 0)];
-        let product = Product { factors, limbs, parts, is_cyclic };
+        let product = Product { factors, limbs, parts, is_cyclic, kept: None };
         // SAFETY: the factors and the result have one row.
         unsafe { product.queue_by(&simt, plan, 1) }.unwrap();
-        BigUint::from_bytes_le(out.as_bytes())
+        let result = BigUint::from_bytes_le(out.as_bytes());
+        let mut kept = HostMemory::unspecified(residues_bytes(plan.points())).unwrap();
+        let address = simt.address(&mut kept).unwrap();
+        out.as_bytes_mut().fill(0);
+        // SAFETY: as above, and there is room for the transforms of a row.
+        unsafe {
+            queue_transforms(&simt, plan, factors[1], limbs, address, 1).unwrap();
+            let kept = Some(Kept { address, rows: 1 });
+            Product { kept, ..product }.queue_by(&simt, plan, 1).unwrap();
+        }
+        assert!(BigUint::from_bytes_le(out.as_bytes()) == result);
+        result
     }
 
     /// The largest columns of a plan of few points, and a sparse factor.

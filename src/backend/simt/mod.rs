@@ -13,7 +13,7 @@ pub use units::{Upset, plan_upset, rare_paths};
 
 use crate::backend::host::{self, HostMemory, host_memory_methods};
 use crate::backend::launch::{self, LaunchBounds, RawOperands};
-use crate::backend::long::{self, Grids, TableCache};
+use crate::backend::long::{self, Grids, KeptProducts, TableCache, Transforms};
 use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
@@ -177,6 +177,32 @@ impl Backend for Simt {
 
     fn has_long_rows(&self) -> bool {
         true
+    }
+
+    fn has_transforms(&self) -> bool {
+        true
+    }
+
+    fn transform(&self, transforms: Transforms<'_>) -> Result<()> {
+        let addresses = [
+            host::bytes(transforms.rows)?.as_ptr().expose_provenance() as u64,
+            host::bytes_mut(transforms.out)?.as_mut_ptr().expose_provenance() as u64,
+        ];
+        // SAFETY: the buffers are borrowed by the call, and no other thread uses the result.
+        unsafe { long::transform(self, &transforms, addresses) }
+    }
+
+    fn multiply(&self, mut products: KeptProducts<'_>) -> Result<()> {
+        let address =
+            |buffer: &Buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64);
+        let mut addresses = [address(products.rows)?, address(products.transforms)?, 0, 0];
+        for (out, to) in products.outs.iter_mut().zip(&mut addresses[2..]) {
+            if let Some(out) = out {
+                *to = host::bytes_mut(out)?.as_mut_ptr().expose_provenance() as u64;
+            }
+        }
+        // SAFETY: the buffers are borrowed by the call, and no other thread uses the results.
+        unsafe { long::multiply(self, &products, addresses) }
     }
 
     fn has_sieves(&self) -> bool {

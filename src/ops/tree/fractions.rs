@@ -51,11 +51,12 @@ use gpuint_catalogue::Shape;
 
 use super::layout::Layout;
 use super::nodes::{Nodes, fitted, home, moved, tiled};
-use super::products::{halves, is_wrapped, times};
+use super::products::{halves, times};
 use super::progress::{self, level_done};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+use crate::ops::cyclic::is_wrapped;
 
 /// Reduces the fractions of the root modulo all rows, number by number. `products` are the nodes,
 /// the rows at the level 0, in shapes of their fractions.

@@ -17,8 +17,8 @@
 //! product itself and three for its remainder. Parts are multiplied in pairs, once for all others:
 //! the remainder of a pair takes three products, and the product with it five. So two parts take 8
 //! instead of 10. The reciprocal and the fraction take twelve, and part `j` `4 m + 10` products for
-//! `m` parts, or `4 m + 10` times the length `B` of all rows together. The levels above the parts of
-//! one tree would take `5 log2(m) B`, and its root `6 B`.
+//! `m` parts, or `4 m + 10` times the length `B` of all rows together. The levels above the parts
+//! of one tree would take `5 log2(m) B`, and its root `6 B`.
 //!
 //! # Memory
 //! Some trees of each device are kept. The others are computed again before their descents: one
@@ -328,7 +328,10 @@ fn fraction(
     let _span = debug_span!("fraction", part = index, parts = parts.len()).entered();
     let row = |row: &DynBatch| carried(row, &device, shape);
     let part = &parts[index];
-    let root = Root::new(&row(&part.product)?, part.length, bits)?;
+    let mut root = Root::new(&row(&part.product)?, part.length, bits)?;
+    if parts.len() > 2 {
+        root = root.with_transforms()?;
+    }
     let mut residue = root.residues(row(&part.sum)?)?;
     for (_, wide) in pairs.iter().enumerate().filter(|&(pair, _)| pair != index / 2) {
         residue = root.product(&residue, &root.remainder(wide)?)?;

@@ -31,10 +31,11 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::nodes::{fitted, home, moved};
-use super::products::{times, wrapped_difference};
+use super::products::times;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+use crate::ops::cyclic::wrapped_difference;
 
 /// Highest precision of a seed: such a division takes the host microseconds.
 const SEED: u64 = 2048;

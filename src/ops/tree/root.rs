@@ -2,8 +2,8 @@
 //!
 //! Let `P` be the product, in a row of `F` bits, and `p <= F` the precision of a reciprocal `Y`
 //! (`reciprocal.rs`). All computations are modulo `N = 2^k P`, of `v = p - 3` bits: a residue of a
-//! number `x` is `2^k x mod N`, and its fraction of `N` is that of `x mod P` of `P`. The fraction of
-//! a number `a < 2^v` is `X = floor(a Y 2^(F - p) / 2^v)`, and
+//! number `x` is `2^k x mod N`, and its fraction of `N` is that of `x mod P` of `P`. The fraction
+//! of a number `a < 2^v` is `X = floor(a Y 2^(F - p) / 2^v)`, and
 //!
 //! ```text
 //! 0 <= a / N - X / 2^F < 3 / 2^p                                                              (1)
@@ -20,13 +20,13 @@
 //! ```
 //!
 //! By (1), `X 2^v / 2^F` is below `h 2^v / N` by less than `3 / 8`, and rounding loses less than 1.
-//! So `r < 1.375 N + l`, and `l < 2 N`. Subtractions of `2 N` and `N` reduce it. As `4 N < 2^F`, the
-//! difference modulo `2^F - 1` or `2^F` is `r`. A remainder takes three products of `F` bits: two
-//! for `X`, which is an upper half, and one for `Q N`.
+//! So `r < 1.375 N + l`, and `l < 2 N`. Subtractions of `2 N` and `N` reduce it. As `4 N < 2^F`,
+//! the difference modulo `2^F - 1` or `2^F` is `r`. A remainder takes three products of `F` bits:
+//! two for `X`, which is an upper half, and one for `Q N`.
 //!
 //! # Products
-//! The product of a residue `a` and a number `b <= 2^v` is below `N 2^v`: two products for `a b`, and
-//! three for its remainder.
+//! The product of a residue `a` and a number `b <= 2^v` is below `N 2^v`: two products for `a b`,
+//! and three for its remainder.
 //!
 //! Products of one residue `a` and several numbers `b` share the fraction `X` of `a`:
 //!
@@ -42,12 +42,14 @@ use std::ops::Deref;
 use num_bigint::BigUint;
 
 use super::nodes::{moved, tiled};
-use super::products::{difference, halves, is_wrapped, times, wrapped_sum};
+use super::products::{difference, halves, times};
 use super::reciprocal::reciprocal;
 use crate::backend::cpu::integers::remainder;
 use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+use crate::ops::cyclic::{is_wrapped, wrapped_sum};
+use crate::ops::transform::Transform;
 
 /// Longest root by which the host divides longer numbers: its division takes the product of both
 /// lengths, and a device takes four products for each piece of the length of the root.
@@ -117,6 +119,8 @@ pub(super) struct Root {
     shift: usize,
     /// The reciprocal as a fraction, minus 1.
     reciprocal: DynBatch,
+    /// Transforms of the reciprocal and of `N`.
+    transforms: [Option<Transform>; 2],
 }
 
 impl Root {
@@ -130,7 +134,14 @@ impl Root {
         let modulus = product.shl(shift)?;
         let double = modulus.shl(1)?;
         let reciprocal = reciprocal(&modulus, bits, precision)?.shl(width - precision as usize)?;
-        Ok(Self { modulus, double, bits, shift, reciprocal })
+        Ok(Self { modulus, double, bits, shift, reciprocal, transforms: [None, None] })
+    }
+
+    /// Keeps the transforms of the reciprocal and of `N`, for many products.
+    pub(super) fn with_transforms(self) -> Result<Self> {
+        let wide = Transform::wide(&self.reciprocal, u64::MAX)?;
+        let cyclic = Transform::cyclic(&self.modulus, u64::MAX)?;
+        Ok(Self { transforms: [wide, cyclic], ..self })
     }
 
     /// Returns the residues of numbers of at most as many bits as the product.
@@ -141,7 +152,10 @@ impl Root {
     /// Returns the fractions of residues.
     pub(super) fn fractions(&self, residues: &DynBatch) -> Result<DynBatch> {
         let numbers = residues.shl(residues.shape().bits - self.bits as usize)?;
-        let (_, high) = halves(&numbers, &*Copies::of(&self.reciprocal, numbers.len())?)?;
+        let (_, high) = match &self.transforms[0] {
+            Some(transform) => transform.mul_lo_hi(&numbers)?,
+            None => halves(&numbers, &*Copies::of(&self.reciprocal, numbers.len())?)?,
+        };
         // D Y = D (Y - 2^F) + D 2^F.
         numbers.wrapping_add(&high)
     }
@@ -151,7 +165,11 @@ impl Root {
         let fraction = self.fractions(&number.high)?;
         let quotient = fraction.shr(fraction.shape().bits - self.bits as usize)?;
         drop(fraction);
-        let rest = difference(&number.rest, &times(&quotient, &self.modulus)?)?;
+        let product = match &self.transforms[1] {
+            Some(transform) => transform.cyclic_mul(&quotient)?,
+            None => times(&quotient, &self.modulus)?,
+        };
+        let rest = difference(&number.rest, &product)?;
         below(&below(&rest, &self.double)?, &self.modulus)
     }
 
