@@ -11,13 +11,23 @@
 //! place of their word):
 //!
 //! ```text
-//! q B + f = (Y + B) h + l,    r = l - (q + 1) V mod B.
+//! q B + f = (Y + B) h + l,    r = h B + l - q V.
 //! ```
 //!
-//! By their theorem 1, `h B + l - (q + 1) V` is at least `max(B - V, f + 1) - B`, which is not
-//! below `-V`, and below `max(B - V, f)`. If it is negative, `r > f`, and `V` is added. Otherwise
-//! `r <= f`, or `r` is below `B - V <= V`, and `V` is added, too. The sum is below `B <= 2V`, so
-//! that at most one subtraction of `V` follows.
+//! By their theorem 1, `r - V` is at least `max(B - V, f + 1) - B`, which is not below `-V`, and
+//! below `max(B - V, f)`. So `0 <= r < 2B - 2`, and `r - V < B <= 2V`.
+//!
+//! Modulo `B`, `r - V` is above `f` if it is negative. Otherwise it is at most `f`, or `r < B`. So
+//! `r` is taken where `r - V mod B > f`, else `r - V`. One subtraction of `V` follows where the
+//! result is not below `V`.
+//!
+//! A cyclic product gives `d = h + l - q V mod B - 1`, which is `r` or `r - (B - 1)`. As `B - 1` is
+//! odd, the lowest bit of `l - q V` tells which. In the second case `r >= V`, and `r - V = d - 1 -
+//! V mod B`.
+//!
+//! `d = B - 1` stands for a multiple of `B - 1` that is not 0: sums and products of numbers that
+//! are not 0 have it in the place of 0, and their differences are 0 then. It is a result only for
+//! `q V = 0`, where `r = h B + l` with `h = 0`, and `r = d`.
 //!
 //! For residues `a < v` and factors `b < B`, `2^s a b < B V`, so that `a b mod v` takes three
 //! products: `a b`, `h Y` and `q V`. A square takes a square and two products.
@@ -27,10 +37,15 @@ use std::ops::Deref;
 use gpuint_catalogue::Op;
 use once_cell::race::OnceBox;
 
+use super::cyclic::{is_wrapped, wrapped_difference, wrapped_sum};
+use super::transform::Transform;
 use super::{View, long_division};
 use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+
+/// Most bytes of the transforms of reciprocals, and of those of divisors.
+const MAX_TRANSFORM_BYTES: u64 = 1 << 30;
 
 /// Divisors, and their reciprocals from the first use on.
 pub(crate) struct KeptDivisors {
@@ -49,7 +64,8 @@ impl KeptDivisors {
     pub(crate) fn gather(&self, rows: &[usize]) -> Result<Self> {
         let gathered = Self::new(self.divisors.gather(rows)?, self.is_broadcast);
         if let Some(known) = self.reciprocals.get() {
-            gathered.reciprocals.get_or_try_init(|| known.gather(rows).map(Box::new))?;
+            let known = || known.gather(rows, &gathered.divisors).map(Box::new);
+            gathered.reciprocals.get_or_try_init(known)?;
         }
         Ok(gathered)
     }
@@ -62,13 +78,15 @@ impl KeptDivisors {
     /// Returns the divisors of the rows of a view with their reciprocals.
     pub(super) fn reduction(&self, view: &View<'_>) -> Result<Reduction<'_>> {
         let init = || Reciprocals::of(&self.divisors).map(Box::new);
-        let Reciprocals { normalized, inverses, shifts } =
+        let Reciprocals { normalized, inverses, shifts, transforms } =
             self.reciprocals.get_or_try_init(init)?;
         let normalized = normalized.as_ref();
         Ok(Reduction {
             divisors: self.of_rows(view)?,
             normalized: normalized.map(|rows| self.spread(rows, view)).transpose()?,
             inverses: self.spread(inverses, view)?,
+            transforms,
+            is_wrapped: is_wrapped(view.device(), view.shape()),
             shifts: if self.is_broadcast { vec![shifts[0]; view.len()] } else { shifts.clone() },
         })
     }
@@ -107,6 +125,8 @@ struct Reciprocals {
     inverses: DynBatch,
     /// `s` of each divisor.
     shifts: Vec<usize>,
+    /// Transforms of the reciprocals and of the normalized divisors.
+    transforms: [Option<Transform>; 2],
 }
 
 impl Reciprocals {
@@ -122,17 +142,27 @@ impl Reciprocals {
         let rest = top.not()?.wrapping_sub(&high)?;
         let is_exact = low.not()?.lt_mask(top)?.and(&rest.is_zero_mask()?)?;
         let inverses = inverses.select(&is_exact, &inverses.wrapping_add_all(1)?)?;
-        Ok(Self { normalized, inverses, shifts })
+        Self { normalized, inverses, shifts, transforms: [None, None] }.transformed(divisors)
+    }
+
+    /// Keeps the transforms.
+    fn transformed(self, divisors: &DynBatch) -> Result<Self> {
+        let top = self.normalized.as_ref().unwrap_or(divisors);
+        let inverses = Transform::wide(&self.inverses, MAX_TRANSFORM_BYTES)?;
+        let divisors = Transform::cyclic(top, MAX_TRANSFORM_BYTES)?;
+        Ok(Self { transforms: [inverses, divisors], ..self })
     }
 
     /// Returns the reciprocals of the divisors with these indices.
-    fn gather(&self, rows: &[usize]) -> Result<Self> {
+    fn gather(&self, rows: &[usize], divisors: &DynBatch) -> Result<Self> {
         let normalized = self.normalized.as_ref();
-        Ok(Self {
+        let gathered = Self {
             normalized: normalized.map(|divisors| divisors.gather(rows)).transpose()?,
             inverses: self.inverses.gather(rows)?,
             shifts: collected(rows.iter().map(|&row| self.shifts[row]))?,
-        })
+            transforms: [None, None],
+        };
+        gathered.transformed(divisors)
     }
 }
 
@@ -141,6 +171,9 @@ pub(super) struct Reduction<'a> {
     divisors: Rows<'a>,
     normalized: Option<Rows<'a>>,
     inverses: Rows<'a>,
+    transforms: &'a [Option<Transform>; 2],
+    /// Cyclic products are the fastest ones.
+    is_wrapped: bool,
     shifts: Vec<usize>,
 }
 
@@ -172,24 +205,47 @@ impl Reduction<'_> {
         self.reduce(&low, high)
     }
 
+    /// Returns `r` or `r - V` from `h + l` and `l`, by a cyclic product.
+    fn wrapped_rest(
+        &self,
+        sum: &DynBatch,
+        low: &DynBatch,
+        quotient: &DynBatch,
+        divisors: &DynBatch,
+    ) -> Result<DynBatch> {
+        let product = match &self.transforms[1] {
+            Some(transform) => transform.cyclic_mul(quotient)?,
+            None => quotient.cyclic_mul(divisors)?,
+        };
+        let rest = wrapped_difference(sum, &product)?;
+        drop(product);
+        let is_odd = quotient.bit_mask(0)?.and(&divisors.bit_mask(0)?)?.xor(&low.bit_mask(0)?)?;
+        let is_above = is_odd.xor(&rest.bit_mask(0)?)?;
+        rest.wrapping_sub(divisors)?.wrapping_sub_all(1)?.select(&is_above, &rest)
+    }
+
     /// Computes `(high B + low) / 2^s mod v`, for `high` below the normalized divisors and a
     /// number that `2^s` divides.
     fn reduce(&self, low: &DynBatch, high: DynBatch) -> Result<DynBatch> {
         let divisors = self.normalized.as_ref().unwrap_or(&self.divisors);
-        let (mut fraction, mut quotient) = high.mul_lo_hi(&self.inverses)?;
-        let carry;
-        (fraction, carry) = fraction.overflowing_add(low)?;
-        quotient = quotient.wrapping_add(&high)?;
-        drop(high);
-        quotient = quotient.wrapping_add_all(1)?;
-        quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
-        let mut rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
-        drop(quotient);
-        let is_added = fraction.lt_mask(&rest)?;
-        drop(fraction);
-        rest = rest.wrapping_add(divisors)?.select(&is_added, &rest)?;
+        let (fraction, product) = match &self.transforms[0] {
+            Some(transform) => transform.mul_lo_hi(&high)?,
+            None => high.mul_lo_hi(&self.inverses)?,
+        };
+        let (fraction, carry) = fraction.overflowing_add(low)?;
+        let quotient = product.wrapping_add(&high)?;
+        drop(product);
+        let quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
+        let rest = match self.is_wrapped {
+            true => self.wrapped_rest(&wrapped_sum(low, &high)?, low, &quotient, divisors)?,
+            false => {
+                let rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
+                let less = rest.wrapping_sub(divisors)?;
+                rest.select(&fraction.lt_mask(&less)?, &less)?
+            }
+        };
         let is_less = rest.lt_mask(divisors)?;
-        rest = rest.select(&is_less, &rest.wrapping_sub(divisors)?)?;
+        let rest = rest.select(&is_less, &rest.wrapping_sub(divisors)?)?;
         match self.normalized {
             None => Ok(rest),
             Some(_) => shifted(&rest, Op::ShrRows, &self.shifts),
@@ -254,9 +310,14 @@ mod tests {
             let batch = |rows: &[BigUint]| DynBatch::from_biguints(&device, shape, rows).unwrap();
             let (x, y) = (batch(&a), batch(&b));
             let kept = KeptDivisors::new(batch(&v), false);
-            let reduction = kept.reduction(&x.view()).unwrap();
-            let [product, square] = [reduction.product(&x, &y), reduction.square(&x)]
-                .map(|rows| rows.unwrap().to_biguints().unwrap());
+            let mut reduction = kept.reduction(&x.view()).unwrap();
+            let numbers = |rows: Result<DynBatch>| rows.unwrap().to_biguints().unwrap();
+            assert!(reduction.is_wrapped);
+            let product = numbers(reduction.product(&x, &y));
+            let square = numbers(reduction.square(&x));
+            reduction.is_wrapped = false;
+            assert_eq!(numbers(reduction.product(&x, &y)), product);
+            assert_eq!(numbers(reduction.square(&x)), square);
             let (quotient, rest) = reduction.div_rem(&y).unwrap();
             let [quotient, rest] = [quotient, rest].map(|rows| rows.to_biguints().unwrap());
             let top = (BigUint::one() << (2 * bits)) - 1u32;
