@@ -47,7 +47,8 @@
  *
  * Operands. Both batches of an operation have the same width, device and number of rows. Results
  * have the width of the operands, unless the function says otherwise. The times depend on the
- * values: do not use this library with secret numbers.
+ * values: do not use this library with secret numbers, except by the functions of `gpuint_secret`
+ * handles, which take the same instructions, branches and addresses for all secrets of one length.
  */
 
 
@@ -220,6 +221,26 @@ typedef struct gpuint_product_tree gpuint_product_tree;
  * Residues modulo a `gpuint_modulus`, one a row, in the form with the fastest products.
  */
 typedef struct gpuint_residues gpuint_residues;
+
+/**
+ * Integers of one width on a device, one a row, whose memory is overwritten before it is freed.
+ */
+typedef struct gpuint_secret gpuint_secret;
+
+/**
+ * Secret exponents of a public length: one for all rows, or one a row.
+ */
+typedef struct gpuint_secret_exponents gpuint_secret_exponents;
+
+/**
+ * Prepared secret factors and their secret odd moduli: one of both for all rows, or one a row.
+ */
+typedef struct gpuint_secret_factor gpuint_secret_factor;
+
+/**
+ * Prepared secret odd moduli: one for all rows, or one a row.
+ */
+typedef struct gpuint_secret_modulus gpuint_secret_modulus;
 
 /**
  * Signed integers on a device, one a row: a sign and a magnitude of one width.
@@ -1595,6 +1616,164 @@ gpuint_status gpuint_fixed_base_pow_rows(const gpuint_fixed_base *base,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+/**
+ * Makes secret rows for `bits` bits, a multiple of 1024 up to 8192: `size` bytes, the rows one
+ * after the other, each as wide as `gpuint_width` says and least significant byte first.
+ * Overwrite `bytes` after the call.
+ *
+ * Powers and products of secret operands take the same instructions, branches and addresses
+ * for all values of one width and length. SECURITY.md lists what that covers. Numbers of rows,
+ * widths, and lengths of exponents are public. An operand that is made by a `_splat` function
+ * has one row, which stands for all rows.
+ */
+gpuint_status gpuint_secret_from_le_bytes(const gpuint_device *device,
+                                          size_t bits,
+                                          const uint8_t *bytes,
+                                          size_t size,
+                                          gpuint_secret **out);
+
+/**
+ * Writes the bytes of the rows, in the order of `gpuint_secret_from_le_bytes`. `size` is the
+ * number of all bytes.
+ */
+gpuint_status gpuint_secret_to_le_bytes(const gpuint_secret *secret, uint8_t *bytes, size_t size);
+
+/**
+ * Copies the rows to a batch that is not secret.
+ */
+gpuint_status gpuint_secret_reveal(const gpuint_secret *secret, gpuint_batch **out);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_secret_rows(const gpuint_secret *secret, size_t *rows);
+
+/**
+ * Stores the width of the rows in bits.
+ */
+gpuint_status gpuint_secret_bits(const gpuint_secret *secret, size_t *bits);
+
+/**
+ * Returns a mask of the rows that are 0. The mask is not secret.
+ */
+gpuint_status gpuint_secret_is_zero_mask(const gpuint_secret *secret, gpuint_mask **mask);
+
+/**
+ * Computes `secret^exponents mod modulus`, row by row. Rows may exceed the moduli.
+ */
+gpuint_status gpuint_secret_pow_secret(const gpuint_secret *secret,
+                                       const gpuint_secret_exponents *exponents,
+                                       const gpuint_secret_modulus *modulus,
+                                       gpuint_secret **power);
+
+/**
+ * Computes `secret * factor + addend`, row by row, modulo the moduli of the factor. `addend`
+ * has one row for each row, or one row for all rows. All may exceed the moduli.
+ */
+gpuint_status gpuint_secret_mul_add_secret(const gpuint_secret *secret,
+                                           const gpuint_secret_factor *factor,
+                                           const gpuint_secret *addend,
+                                           gpuint_secret **sum);
+
+/**
+ * Computes `a^exponents mod modulus` as `gpuint_secret_pow_secret`, of rows that are not
+ * secret.
+ */
+gpuint_status gpuint_pow_secret(const gpuint_batch *a,
+                                const gpuint_secret_exponents *exponents,
+                                const gpuint_secret_modulus *modulus,
+                                gpuint_secret **power);
+
+/**
+ * Computes `a * factor + addend` as `gpuint_secret_mul_add_secret`, of rows that are not
+ * secret.
+ */
+gpuint_status gpuint_mul_add_secret(const gpuint_batch *a,
+                                    const gpuint_secret_factor *factor,
+                                    const gpuint_secret *addend,
+                                    gpuint_secret **sum);
+
+/**
+ * Overwrites the rows and frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_secret_free(gpuint_secret *secret);
+
+/**
+ * Makes exponents of at most `length` bits, one a row, of bytes as
+ * `gpuint_secret_from_le_bytes`. The length is public, and the time grows with it. A longer
+ * exponent is GPUINT_STATUS_TOO_WIDE.
+ */
+gpuint_status gpuint_secret_exponents_of_rows(const gpuint_device *device,
+                                              size_t bits,
+                                              size_t length,
+                                              const uint8_t *bytes,
+                                              size_t size,
+                                              gpuint_secret_exponents **out);
+
+/**
+ * Makes one exponent for all rows; otherwise as `gpuint_secret_exponents_of_rows`.
+ */
+gpuint_status gpuint_secret_exponents_splat(const gpuint_device *device,
+                                            size_t bits,
+                                            size_t length,
+                                            const uint8_t *bytes,
+                                            size_t size,
+                                            gpuint_secret_exponents **out);
+
+/**
+ * Overwrites the exponents and frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_secret_exponents_free(gpuint_secret_exponents *exponents);
+
+/**
+ * Prepares odd moduli, one a row, of bytes as `gpuint_secret_from_le_bytes`.
+ */
+gpuint_status gpuint_secret_modulus_of_rows(const gpuint_device *device,
+                                            size_t bits,
+                                            const uint8_t *bytes,
+                                            size_t size,
+                                            gpuint_secret_modulus **out);
+
+/**
+ * Prepares one odd modulus for all rows.
+ */
+gpuint_status gpuint_secret_modulus_splat(const gpuint_device *device,
+                                          size_t bits,
+                                          const uint8_t *bytes,
+                                          size_t size,
+                                          gpuint_secret_modulus **out);
+
+/**
+ * Overwrites the moduli and frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_secret_modulus_free(gpuint_secret_modulus *modulus);
+
+/**
+ * Prepares factors and their odd moduli, one of both a row: `size` bytes each, as
+ * `gpuint_secret_from_le_bytes`. Factors may exceed their moduli.
+ */
+gpuint_status gpuint_secret_factor_of_rows(const gpuint_device *device,
+                                           size_t bits,
+                                           const uint8_t *factors,
+                                           const uint8_t *moduli,
+                                           size_t size,
+                                           gpuint_secret_factor **out);
+
+/**
+ * Prepares one factor and its odd modulus for all rows.
+ */
+gpuint_status gpuint_secret_factor_splat(const gpuint_device *device,
+                                         size_t bits,
+                                         const uint8_t *factors,
+                                         const uint8_t *moduli,
+                                         size_t size,
+                                         gpuint_secret_factor **out);
+
+/**
+ * Overwrites the factors and moduli and frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_secret_factor_free(gpuint_secret_factor *factor);
 
 /**
  * Stores the primes from `first` on and below `end`, in ascending order, and their number:

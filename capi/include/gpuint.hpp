@@ -48,6 +48,16 @@ struct deleter {
   void operator()(gpuint_crt* handle) const noexcept { gpuint_crt_free(handle); }
   void operator()(gpuint_fixed_base* handle) const noexcept { gpuint_fixed_base_free(handle); }
   void operator()(gpuint_family* handle) const noexcept { gpuint_family_free(handle); }
+  void operator()(gpuint_secret* handle) const noexcept { gpuint_secret_free(handle); }
+  void operator()(gpuint_secret_exponents* handle) const noexcept {
+    gpuint_secret_exponents_free(handle);
+  }
+  void operator()(gpuint_secret_modulus* handle) const noexcept {
+    gpuint_secret_modulus_free(handle);
+  }
+  void operator()(gpuint_secret_factor* handle) const noexcept {
+    gpuint_secret_factor_free(handle);
+  }
 };
 
 /// Owners of handles.
@@ -62,6 +72,10 @@ using product_tree = std::unique_ptr<gpuint_product_tree, deleter>;
 using crt = std::unique_ptr<gpuint_crt, deleter>;
 using fixed_base = std::unique_ptr<gpuint_fixed_base, deleter>;
 using family = std::unique_ptr<gpuint_family, deleter>;
+using secret = std::unique_ptr<gpuint_secret, deleter>;
+using secret_exponents = std::unique_ptr<gpuint_secret_exponents, deleter>;
+using secret_modulus = std::unique_ptr<gpuint_secret_modulus, deleter>;
+using secret_factor = std::unique_ptr<gpuint_secret_factor, deleter>;
 
 /// Converts to the argument of gpuint.h: an owner to its handle, other values unchanged.
 template <class T>

@@ -113,7 +113,7 @@ macro_rules! plain_arguments {
 plain_arguments! {
     usize, u32, u64, i32, bool, *const u32, *const u64, *const i32, *const Byte, *const usize,
     *const *const c_char,
-    *mut u64, *mut c_void,
+    *mut u8, *mut u64, *mut c_void,
     Release;
     of handles: *const *const H, *mut H
 }

@@ -89,6 +89,10 @@ handles! {
     ProductTree(gpuint::DynProductTree) = "gpuint_product_tree";
     Crt(gpuint::DynCrt) = "gpuint_crt";
     Family(gpuint::sieve::Family) = "gpuint_family";
+    Secret(gpuint::SecretBatch) = "gpuint_secret";
+    SecretExponents(gpuint::SecretExponents) = "gpuint_secret_exponents";
+    SecretModulus(gpuint::SecretModulus) = "gpuint_secret_modulus";
+    SecretFactor(gpuint::SecretFactor) = "gpuint_secret_factor";
 }
 
 /// A `uint8_t` of an array. It is not `u8`, which `c_char`, the type of texts, is on some targets.
@@ -144,6 +148,22 @@ pub struct Crt(());
 /// Numbers for the indices 0, 1, 2, .. of a sieve.
 #[derive(Debug)]
 pub struct Family(());
+
+/// Integers of one width on a device, one a row, whose memory is overwritten before it is freed.
+#[derive(Debug)]
+pub struct Secret(());
+
+/// Secret exponents of a public length: one for all rows, or one a row.
+#[derive(Debug)]
+pub struct SecretExponents(());
+
+/// Prepared secret odd moduli: one for all rows, or one a row.
+#[derive(Debug)]
+pub struct SecretModulus(());
+
+/// Prepared secret factors and their secret odd moduli: one of both for all rows, or one a row.
+#[derive(Debug)]
+pub struct SecretFactor(());
 
 /// Enters an object into the table.
 pub(crate) fn insert<H: Handle>(object: H::Object) -> *mut H {

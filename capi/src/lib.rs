@@ -19,6 +19,7 @@ pub mod mask;
 mod memory;
 pub mod operations;
 pub mod residues;
+pub mod secret;
 pub mod sieve;
 pub mod signed;
 pub mod status;

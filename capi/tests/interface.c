@@ -711,6 +711,79 @@ static void check_sums_and_signs(void) {
   OK(gpuint_mask_free(negative));
 }
 
+// Two powers and a sum modulo 101, with operands that stand for all rows.
+static void check_secrets(void) {
+  enum { BYTES = 1024 / 8 };
+  const uint8_t bases[2 * BYTES] = {[0] = 3, [BYTES] = 101}, exponent[BYTES] = {100};
+  const uint8_t prime[BYTES] = {101}, factor[BYTES] = {50}, addend[BYTES] = {52};
+  gpuint_secret *secret = NULL, *one = NULL, *power = NULL, *sum = NULL, *open = NULL;
+  gpuint_secret_exponents* exponents = NULL;
+  gpuint_secret_modulus* modulus = NULL;
+  gpuint_secret_factor* factors = NULL;
+  gpuint_batch *revealed = NULL, *none = NULL;
+  gpuint_mask* zero = NULL;
+  OK(gpuint_secret_from_le_bytes(device, 1024, bases, sizeof bases, &secret));
+  OK(gpuint_secret_from_le_bytes(device, 1024, addend, BYTES, &one));
+  OK(gpuint_secret_exponents_splat(device, 1024, 7, exponent, BYTES, &exponents));
+  OK(gpuint_secret_modulus_splat(device, 1024, prime, BYTES, &modulus));
+  OK(gpuint_secret_factor_splat(device, 1024, factor, prime, BYTES, &factors));
+  OK(gpuint_secret_pow_secret(secret, exponents, modulus, &power));
+  OK(gpuint_secret_mul_add_secret(secret, factors, one, &sum));
+  uint8_t out[2 * BYTES];
+  OK(gpuint_secret_to_le_bytes(power, out, sizeof out));
+  CHECK(out[0] == 1 && out[BYTES] == 0); /* Fermat; 101 is 0 */
+  OK(gpuint_secret_to_le_bytes(sum, out, sizeof out));
+  CHECK(out[0] == 0 && out[BYTES] == 52 && out[1] == 0); /* 150 + 52 is 2 * 101 */
+  CHECK(gpuint_secret_to_le_bytes(sum, out, 3) == GPUINT_STATUS_LENGTH_MISMATCH);
+  uint8_t bits[2];
+  OK(gpuint_secret_is_zero_mask(sum, &zero));
+  OK(gpuint_mask_to_bytes(zero, bits, 2));
+  CHECK(bits[0] == 1 && bits[1] == 0);
+  size_t rows = 0, width = 0;
+  OK(gpuint_secret_rows(sum, &rows));
+  OK(gpuint_secret_bits(sum, &width));
+  CHECK(rows == 2 && width == 1024);
+  /* The same of rows that are not secret. */
+  OK(gpuint_secret_reveal(secret, &revealed));
+  OK(gpuint_pow_secret(revealed, exponents, modulus, &open));
+  OK(gpuint_secret_to_le_bytes(open, out, sizeof out));
+  CHECK(out[0] == 1 && out[BYTES] == 0);
+  OK(gpuint_secret_free(open));
+  OK(gpuint_mul_add_secret(revealed, factors, one, &open));
+  OK(gpuint_secret_to_le_bytes(open, out, sizeof out));
+  CHECK(out[0] == 0 && out[BYTES] == 52);
+  /* Operands of each row. */
+  gpuint_secret_exponents* each = NULL;
+  gpuint_secret_modulus* moduli = NULL;
+  gpuint_secret_factor* pairs = NULL;
+  OK(gpuint_secret_exponents_of_rows(device, 1024, 8, bases, sizeof bases, &each));
+  OK(gpuint_secret_modulus_of_rows(device, 1024, bases, sizeof bases, &moduli));
+  OK(gpuint_secret_factor_of_rows(device, 1024, bases, bases, sizeof bases, &pairs));
+  OK(gpuint_secret_free(power));
+  OK(gpuint_secret_pow_secret(one, exponents, modulus, &power));
+  CHECK(gpuint_secret_pow_secret(one, each, moduli, &open) == GPUINT_STATUS_LENGTH_MISMATCH);
+  CHECK(gpuint_secret_exponents_of_rows(device, 1024, 2, bases, sizeof bases, &each) ==
+        GPUINT_STATUS_TOO_WIDE);
+  CHECK(gpuint_last_error_row() == 1);
+  CHECK(gpuint_secret_modulus_splat(device, 1024, exponent, BYTES, &modulus) ==
+        GPUINT_STATUS_EVEN_MODULUS);
+  CHECK(gpuint_secret_modulus_splat(device, 256, prime, BYTES / 4, &modulus) ==
+        GPUINT_STATUS_KERNEL_UNAVAILABLE);
+  FAILS(gpuint_secret_from_le_bytes(device, 1024, NULL, BYTES, &open),
+        GPUINT_STATUS_INVALID_POINTER, "argument bytes is NULL");
+  CHECK(gpuint_secret_reveal((gpuint_secret*)modulus, &none) == GPUINT_STATUS_INVALID_HANDLE);
+  gpuint_secret* secrets[] = {secret, one, power, sum, open};
+  for (int i = 0; i < 5; ++i) OK(gpuint_secret_free(secrets[i]));
+  OK(gpuint_secret_exponents_free(exponents));
+  OK(gpuint_secret_exponents_free(each));
+  OK(gpuint_secret_modulus_free(modulus));
+  OK(gpuint_secret_modulus_free(moduli));
+  OK(gpuint_secret_factor_free(factors));
+  OK(gpuint_secret_factor_free(pairs));
+  OK(gpuint_batch_free(revealed));
+  OK(gpuint_mask_free(zero));
+}
+
 static int polls = 0;
 
 static bool stop_at_third_poll(void* data) {
@@ -759,6 +832,7 @@ int main(void) {
   check_sieves();
   check_trees();
   check_sums_and_signs();
+  check_secrets();
   check_interrupts();
   check_threads();
   OK(gpuint_device_free(device));
