@@ -30,6 +30,7 @@ from ._numbers import binomial, factorial, primorial, random
 from ._prepared import Divisor
 from ._residues import FixedBase, Modulus, Residues, SpecialModulus
 from ._rows import concat, interleave
+from ._secret import SecretBatch, SecretExponents, SecretFactor, SecretModulus
 from ._signed import SignedArray
 from ._text import from_text, loadtxt, savetxt
 from ._trees import Crt, ProductTree
@@ -75,6 +76,10 @@ __all__ = [
     "RangeError",
     "Residues",
     "RowError",
+    "SecretBatch",
+    "SecretExponents",
+    "SecretFactor",
+    "SecretModulus",
     "SignedArray",
     "SpecialModulus",
     "array",

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from . import _arguments, _gpuint, _prepared
+from . import _arguments, _gpuint, _prepared, _secret
 from ._arguments import (
     LARGEST,
     as_int,
@@ -594,6 +594,24 @@ class Array(Rows[int]):
         """Returns `self * self % modulus`, of the whole square."""
         rows, divisor = self._by(modulus)
         return self._like(rows.square_mod(divisor))
+
+    def pow_secret(
+        self, exponents: _secret.SecretExponents, modulus: _secret.SecretModulus
+    ) -> _secret.SecretBatch:
+        """Returns `self**exponents` modulo secret moduli: see `SecretBatch`.
+
+        Rows may exceed the moduli, but not their width.
+        """
+        return _secret.pow_secret(self._batch, self._device, exponents, modulus)
+
+    def mul_add_secret(
+        self, factor: _secret.SecretFactor, addend: _secret.SecretBatch
+    ) -> _secret.SecretBatch:
+        """Returns `self * factor + addend` modulo the moduli of a secret factor.
+
+        Rows may exceed the moduli, but not their width.
+        """
+        return _secret.mul_add_secret(self._batch, self._device, factor, addend)
 
     def invert(self, modulus: Moduli) -> Array:
         """Returns the inverse of each row, below the modulus.

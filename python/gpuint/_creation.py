@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
-from ._arguments import count, of_width, unsigned, wrong_type
+from ._arguments import count, of_width, unsigned
 from ._array import _DLPACK_CUDA, Array, _is_little
 from ._device import Device, DeviceLike
+from ._operands import row_bytes
 from ._text import from_text
 from ._widths import check_room, narrowest, widths
 from .errors import MismatchError
@@ -200,14 +201,5 @@ def from_bytes(
 
     The rows get the narrowest built width that holds `bits` bits.
     """
-    if count(bits, "bits", least=1) % 8 != 0:
-        raise MismatchError(f"bits is a whole number of bytes, not {bits}")
-    row = bits // 8
-    try:
-        flat = np.frombuffer(data, dtype=np.uint8)
-    except (TypeError, ValueError):
-        raise wrong_type("data", "bytes or another contiguous buffer", data) from None
-    if flat.size % row != 0:
-        raise MismatchError(f"data has {flat.size} bytes, not whole rows of {bits} bits")
-    rows = flat.reshape(-1, row)
+    rows = row_bytes(data, bits, "data")
     return Array._of_bytes(rows if _is_little(byteorder) else rows[:, ::-1], bits, device)

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
-from ._arguments import column, integer, items
+from ._arguments import column, count, integer, items, wrong_type
 from ._device import Device
 from ._widths import check, encode, fitting, narrowest
-from .errors import RangeError, reporting_memory
+from .errors import MismatchError, RangeError, reporting_memory
 
 Magnitudes: TypeAlias = "list[int] | npt.NDArray[np.uint64]"
 
@@ -77,3 +77,17 @@ def batch_of_bytes(rows: npt.NDArray[np.uint8], width: int, device: Device) -> _
     with reporting_memory():
         flat = np.ascontiguousarray(rows).reshape(-1)
     return _gpuint.Batch.from_le_bytes(device._handle, width, flat)
+
+
+def row_bytes(data: object, bits: int, name: str) -> npt.NDArray[np.uint8]:
+    """Returns a buffer of rows of `bits` bits as a matrix of bytes, without a copy."""
+    size, rest = divmod(count(bits, "bits", least=1), 8)
+    if rest != 0:
+        raise MismatchError(f"bits is a whole number of bytes, not {bits}")
+    try:
+        flat: npt.NDArray[np.uint8] = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise wrong_type(name, "bytes or another contiguous buffer", data) from None
+    if flat.size % size != 0:
+        raise MismatchError(f"{name} has {flat.size} bytes, not whole rows of {bits} bits")
+    return flat.reshape(-1, size)

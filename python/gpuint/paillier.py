@@ -18,21 +18,31 @@ generation depend on secret values: SECURITY.md of the repository states who can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
-from ._arguments import as_int, count, int64s, items, unsigned, wrong_type
+from ._arguments import as_int, count, int64s, integer, items, unsigned, wrong_type
 from ._device import Device, DeviceLike
-from .errors import MismatchError, RangeError
+from .errors import MismatchError, ParseError, RangeError
 
-__all__ = ["EncryptedArray", "PrivateKey", "PublicKey"]
+__all__ = [
+    "EncryptedArray",
+    "Packing",
+    "PrivateKey",
+    "PublicKey",
+    "read_parquet",
+    "write_parquet",
+]
 
 # Largest exponent of 16 of a number that is decrypted to an int.
 _LARGEST_EXPONENT = 2**18
+# Name of the key in the metadata of a Parquet file.
+_KEY = b"gpuint.paillier.key"
 
 
 class PublicKey:
@@ -113,6 +123,8 @@ class PublicKey:
     ) -> EncryptedArray:
         """Encrypts ints and floats, each with randomness of its own.
 
+        `values` is a list, a numpy array, or a column of pandas, polars or pyarrow.
+
         Floats are rounded to multiples of `16**exponent`. Without `exponent` they are encoded
         exactly, with exponents that depend on their sizes and are not encrypted. `short` selects
         the form with short exponents, by default where the key has a base for it.
@@ -121,6 +133,8 @@ class PublicKey:
         """
         device = Device(device)
         encryptor = self._encryptor(device, short)
+        if hasattr(values, "__array__"):
+            values = np.asarray(values)
         floats = _floats(values)
         if floats is not None:
             numbers = encryptor.encrypt_floats(floats, exponent)
@@ -367,6 +381,131 @@ class EncryptedArray:
 
     def __repr__(self) -> str:
         return f"<gpuint.paillier.EncryptedArray of {len(self)} rows on {self._device}>"
+
+
+class Packing:
+    """Slots of one plaintext for vectors of small ints.
+
+    The sum of encrypted rows has the sums of the vectors: one ciphertext holds as many sums as it
+    has slots.
+
+    >>> from gpuint import paillier
+    >>> key = paillier.PrivateKey.generate(1024, device="cpu")
+    >>> packing = paillier.Packing(key.public_key, value_bits=20, terms=1000)
+    >>> rows = key.public_key.encrypt(packing.pack([[-500_000, 7], [1, 3]]), device="cpu")
+    >>> packing.unpack(key.decrypt(rows.sum()), 2).tolist()
+    [[-499999, 10]]
+    """
+
+    __slots__ = ("_packing",)
+    _packing: _gpuint.PaillierPacking
+
+    def __init__(self, key: PublicKey, value_bits: int, terms: int = 1) -> None:
+        """Makes slots for values from `-2**value_bits` to `2**value_bits - 1`.
+
+        A slot holds sums of up to `terms` values, and at most 63 bits.
+        """
+        if not isinstance(key, PublicKey):
+            raise wrong_type("key", "a PublicKey", key)
+        bits, most = count(value_bits, "value_bits"), count(terms, "terms", least=1)
+        self._packing = _gpuint.PaillierPacking.of_key(key._key, bits, most)
+
+    @property
+    def slots(self) -> int:
+        """Number of values that a plaintext holds."""
+        return self._packing.slots
+
+    def pack(self, values: Sequence[Sequence[int]] | npt.NDArray[np.integer[Any]]) -> list[int]:
+        """Returns a plaintext for each row of a matrix of ints.
+
+        Raises `RangeError` with the lowest row with a value out of range.
+        """
+        matrix = np.asarray(values)
+        if matrix.ndim != 2:
+            raise MismatchError(f"values has two dimensions, (rows, slots), not {matrix.ndim}")
+        width = self._width(matrix.shape[1], "values")
+        return self._packing.pack(int64s(matrix.reshape(-1), "values"), width)
+
+    def unpack(self, numbers: Sequence[int], width: int) -> npt.NDArray[np.int64]:
+        """Returns the vectors of `width` values of decrypted plaintexts, in a matrix.
+
+        Raises `RangeError` with the lowest row that has bits above its slots.
+        """
+        width = self._width(count(width, "width"), "width")
+        plaintexts = [integer(number, "numbers") for number in numbers]
+        values = np.frombuffer(self._packing.unpack(plaintexts, width), np.int64)
+        return values.reshape(len(plaintexts), width)
+
+    def _width(self, width: int, name: str) -> int:
+        if not 1 <= width <= self.slots:
+            raise MismatchError(f"{name} has {width} slots, but a plaintext has {self.slots}")
+        return width
+
+    def __repr__(self) -> str:
+        return f"<gpuint.paillier.Packing of {self.slots} slots>"
+
+
+def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedArray]) -> None:
+    """Writes encrypted columns of one key to a Parquet file, by the package pyarrow.
+
+    A number is a struct of `ciphertext`, an integer in bytes, most significant first, and
+    `exponent`. The metadata has the public key.
+    """
+    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import pyarrow.parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    arrays = list(columns.values())
+    if not arrays:
+        raise MismatchError("columns has no column")
+    for name, array in columns.items():
+        if array.public_key != arrays[0].public_key:
+            raise MismatchError(f'the column "{name}" belongs to another key')
+    key = arrays[0].public_key
+    size = (2 * key.n.bit_length() + 7) // 8
+
+    def column(array: EncryptedArray) -> Any:
+        ciphertexts = [number.to_bytes(size, "big") for number in array.ciphertexts()]
+        parts = [
+            pyarrow.array(ciphertexts, pyarrow.binary(size)),
+            pyarrow.array(array.exponents, pyarrow.int32()),
+        ]
+        return pyarrow.StructArray.from_arrays(parts, ["ciphertext", "exponent"])
+
+    table = pyarrow.table({name: column(array) for name, array in columns.items()})
+    metadata = {_KEY: key.to_jwk().encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), os.fspath(file))
+
+
+def read_parquet(
+    file: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    device: DeviceLike = None,
+) -> dict[str, EncryptedArray]:
+    """Reads encrypted columns that `write_parquet` wrote, all of them by default.
+
+    Raises `ParseError` if the file has no key, or if a column is not encrypted, and `RangeError`
+    with the lowest row that is not a ciphertext.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    names = None if columns is None else list(columns)
+    table = pyarrow.parquet.read_table(os.fspath(file), columns=names)
+    jwk = (table.schema.metadata or {}).get(_KEY)
+    if jwk is None:
+        raise ParseError("the file has no public key in its metadata")
+    key = PublicKey.from_jwk(jwk.decode())
+    arrays = {}
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        fields = column.type.names if pyarrow.types.is_struct(column.type) else []
+        if sorted(fields) != ["ciphertext", "exponent"] or column.null_count > 0:
+            raise ParseError(f'the column "{name}" is not encrypted')
+        numbers = column.field("ciphertext").to_pylist()
+        ciphertexts = [int.from_bytes(number, "big") for number in numbers]
+        exponents = column.field("exponent").to_pylist()
+        arrays[name] = key.from_ciphertexts(ciphertexts, exponents, device)
+    return arrays
 
 
 # Ints, floats, or an array of them; one for all rows where an operand has rows.

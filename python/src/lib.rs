@@ -19,6 +19,7 @@ mod methods;
 mod number;
 mod paillier;
 mod residues;
+mod secret;
 mod sieve;
 mod signed;
 mod text;
@@ -36,10 +37,11 @@ mod _gpuint {
         log::start_log,
         mask::Mask,
         paillier::{
-            PaillierDecryptor, PaillierEncryptor, PaillierNumbers, PaillierPrivateKey,
-            PaillierPublicKey, paillier_encoded,
+            PaillierDecryptor, PaillierEncryptor, PaillierNumbers, PaillierPacking,
+            PaillierPrivateKey, PaillierPublicKey, paillier_encoded,
         },
         residues::{FixedBase, Modulus, Residues, recognize_special},
+        secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus},
         sieve::{power_factors, primes, progression_factors, smallest_factors, survivors},
         signed::SignedBatch,
         trees::{Crt, ProductTree},

@@ -1,14 +1,16 @@
 //! Paillier's cryptosystem, of the crate `gpuint-paillier`.
 
 use gpuint_paillier::{
-    Decryptor, EncryptedNumbers, Encryptor, Error, Number as FixedPoint, Primes, PrivateKey,
-    PublicKey, numbers, to_f64,
+    Decryptor, EncryptedNumbers, Encryptor, Error, Number as FixedPoint, Packing, Primes,
+    PrivateKey, PublicKey, numbers, to_f64,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
 
-use crate::buffer::{Distances, Elements};
+use crate::buffer::{Distances, Elements, Integers};
 use crate::device::Device;
 use crate::error::{detached_as, exception, exception_of};
+use crate::methods::bytes_of;
 use crate::number::{Number, Numbers, Signed};
 
 /// Runs `work` without the interpreter's lock.
@@ -290,6 +292,50 @@ impl PaillierDecryptor {
     /// Decrypts to the nearest floats.
     fn decrypt_floats(&self, py: Python<'_>, numbers: &PaillierNumbers) -> PyResult<Vec<f64>> {
         detached(py, || to_f64(&self.0.decrypt_numbers(&numbers.0)?))
+    }
+}
+
+/// Slots of a plaintext for vectors of small integers.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct PaillierPacking(Packing);
+
+#[pymethods]
+impl PaillierPacking {
+    /// Makes slots for values of `value_bits` bits and a sign, and sums of `terms` of them.
+    #[staticmethod]
+    fn of_key(
+        py: Python<'_>,
+        key: &PaillierPublicKey,
+        value_bits: usize,
+        terms: usize,
+    ) -> PyResult<Self> {
+        detached(py, || Packing::new(&key.0, value_bits, terms)).map(Self)
+    }
+
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    /// Packs vectors of `len` values.
+    fn pack(&self, py: Python<'_>, values: Integers, len: usize) -> PyResult<Vec<Signed>> {
+        let values = values.as_slice();
+        let rows = detached(py, || self.0.pack(values, len))?;
+        Ok(rows.into_iter().map(|row| Signed(row.mantissa().clone())).collect())
+    }
+
+    /// Unpacks vectors of `len` values.
+    fn unpack<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: Vec<Signed>,
+        len: usize,
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let values = detached(py, || {
+            let numbers: Vec<FixedPoint> = numbers.into_iter().map(|row| row.0.into()).collect();
+            self.0.unpack(&numbers, len)
+        })?;
+        bytes_of(py, &values, i64::to_ne_bytes)
     }
 }
 

@@ -41,13 +41,17 @@ WRONG = [
 
 # Private names, words of Rust, and messages of the interpreter about the package's own code.
 LEAKS = re.compile(
-    r"\b_[a-z]|::|usize|\bi64\b|\bu64\b|Batch|Q =|has no attribute|object is not|"
+    r"\b_[a-z]|::|usize|\bi64\b|\bu64\b|\bBatch|Q =|has no attribute|object is not|"
     r"__index__|positional argument|unexpected keyword|C unsigned long|PyO3|cast"
 )
 
 
 # The rows that all operands make together are at fault.
 OF_ROWS = ["numbers of rows", "widest rows", "out of memory"]
+
+
+# A row of bytes.
+ODD = bytes([3]) + bytes(BITS // 8 - 1)
 
 
 def examples(device):
@@ -64,6 +68,7 @@ def examples(device):
         gpuint.FixedBase(3, 101, 64, device),
         gpuint.ProductTree(a),
         gpuint.Crt(gpuint.array([7, 9, 25], BITS, device)),
+        gpuint.SecretBatch(ODD, BITS, device),
         device,
     ]
     arguments = {
@@ -71,7 +76,7 @@ def examples(device):
         "byteorder": "little",
         "arrays": [a, a],
         "coefficients": [1, 2],
-        "data": bytes(BITS // 8),
+        "data": ODD,
         "device": device,
         "distance": 3,
         "magnitude": a,
@@ -96,6 +101,8 @@ def examples(device):
         "moduli": [7, 9, 25],
         "numbers": a,
         "residues": a,
+        "addend": gpuint.SecretBatch(ODD, BITS, device),
+        "factors": ODD,
         "bit": 3,
         "base": 10,
         "bases": 3,
@@ -146,6 +153,13 @@ def calls(device):
             given["base"] = receivers[0]
         if name in ("powmod_base_list", "Array.is_strong_probable_prime_bases"):
             given["bases"] = [1, 2]
+        if name == "SecretFactor":
+            given["moduli"] = ODD
+        if name.endswith(".mul_add_secret"):
+            given["factor"] = gpuint.SecretFactor(ODD, ODD, BITS, device)
+        if name.endswith(".pow_secret"):
+            given["exponents"] = gpuint.SecretExponents(ODD, BITS, 2, device)
+            given["modulus"] = gpuint.SecretModulus(ODD, BITS, device)
         if name == "Mask.select":
             given["other"] = [True, True, False]
         if name == "Array.is_equal":

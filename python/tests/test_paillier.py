@@ -150,3 +150,87 @@ def test_keys_and_numbers_of_phe_are_read(phe):
         other = paillier.PrivateKey.generate(1024, device="cpu")
         other.public_key.numbers_from_phe(numbers, device="cpu")
     assert caught.value.row == 0
+
+
+def test_vectors_are_packed(key):
+    packing = paillier.Packing(key.public_key, value_bits=20, terms=3)
+    # 22 bits and a sign, and the largest encoded number has 1022 bits.
+    assert packing.slots == 44
+    limit = 2**20
+    rows = [[-limit, 0, limit - 1], [-limit, -1, limit - 1], [-limit, 1, limit - 1]]
+    plaintexts = packing.pack(rows)
+    assert packing.unpack(plaintexts, 3).tolist() == rows
+    assert packing.pack(np.array(rows)) == plaintexts
+    encrypted = key.public_key.encrypt(plaintexts, device="cpu")
+    assert packing.unpack(key.decrypt(encrypted.sum()), 3).tolist() == [
+        [-3 * limit, 0, 3 * limit - 3]
+    ]
+    full = np.arange(88).reshape(2, 44) - 44
+    assert (packing.unpack(packing.pack(full), 44) == full).all()
+    assert packing.unpack(packing.pack(np.empty((0, 3), int)), 3).shape == (0, 3)
+
+
+def test_errors_of_packing_name_their_row(key):
+    packing = paillier.Packing(key.public_key, value_bits=20, terms=3)
+    for bad in (2**20, -(2**20) - 1, 2**70, -(2**70)):
+        with pytest.raises(gpuint.RangeError) as caught:
+            packing.pack([[0, 0], [0, bad]])
+        assert caught.value.row == 1
+    with pytest.raises(gpuint.RangeError) as caught:
+        packing.unpack([0, 2**1000], 2)
+    assert caught.value.row == 1
+    for work in (
+        lambda: packing.pack([1, 2]),
+        lambda: packing.pack(np.zeros((1, 45), int)),
+        lambda: packing.unpack([1], 45),
+    ):
+        with pytest.raises(gpuint.MismatchError):
+            work()
+    with pytest.raises(TypeError):
+        packing.pack([[0.5]])
+    with pytest.raises(gpuint.RangeError):
+        paillier.Packing(key.public_key, value_bits=60, terms=100)
+
+
+def test_columns_return_from_parquet(key, encrypt, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "columns.parquet"
+    columns = {"a": encrypt(VALUES), "b": encrypt([-1.5] * len(VALUES), exponent=-4)}
+    paillier.write_parquet(path, columns)
+    read = paillier.read_parquet(path, device="cpu")
+    assert list(read) == ["a", "b"]
+    assert key.decrypt(read["a"]) == VALUES and read["b"].exponents == [-4] * len(VALUES)
+    assert read["a"].ciphertexts() == columns["a"].ciphertexts()
+    assert read["a"].public_key.short_base == key.public_key.short_base
+    assert list(paillier.read_parquet(str(path), ["b"], device="cpu")) == ["b"]
+    # Columns of numbers that are not encrypted.
+    table = pyarrow.table({"x": [1.5, -2.0], "n": [3, -4]})
+    for name in ("x", "n"):
+        assert key.decrypt(encrypt(table.column(name))) == table.column(name).to_pylist()
+
+
+def test_errors_of_parquet_name_the_column(key, encrypt, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "columns.parquet"
+    parquet.write_table(pyarrow.table({"x": [1, 2]}), path)
+    with pytest.raises(gpuint.ParseError, match="no public key"):
+        paillier.read_parquet(path)
+    other = paillier.PrivateKey.generate(1024, device="cpu").public_key
+    with pytest.raises(gpuint.MismatchError, match='"b"'):
+        columns = {"a": encrypt([1]), "b": other.encrypt([1], device="cpu")}
+        paillier.write_parquet(path, columns)
+    with pytest.raises(gpuint.MismatchError, match="columns"):
+        paillier.write_parquet(path, {})
+    paillier.write_parquet(path, {"a": encrypt([1, 2])})
+    table = parquet.read_table(path)
+    parquet.write_table(table.append_column("plain", [[1, 2]]), path)
+    with pytest.raises(gpuint.ParseError, match='"plain"'):
+        paillier.read_parquet(path)
+    size = table.column("a").type.field("ciphertext").type.byte_width
+    zero = [{"ciphertext": bytes(size), "exponent": 0}] * 2
+    bad = pyarrow.table({"a": pyarrow.array(zero, table.column("a").type)})
+    parquet.write_table(bad.replace_schema_metadata(table.schema.metadata), path)
+    with pytest.raises(gpuint.RangeError) as caught:
+        paillier.read_parquet(path, device="cpu")
+    assert caught.value.row == 0
