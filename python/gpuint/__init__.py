@@ -13,7 +13,7 @@ from importlib.metadata import version as _version
 
 from . import _log, errors, sieve
 from ._array import Array, powmod, sum_of_products, widening_sum_of_products
-from ._chunks import in_chunks
+from ._chunks import in_chunks, progress
 from ._creation import (
     array,
     from_bytes,
@@ -102,6 +102,7 @@ __all__ = [
     "powmod_base_list",
     "powmod_exp_list",
     "primorial",
+    "progress",
     "random",
     "random_primes",
     "savetxt",

@@ -140,7 +140,7 @@ class Array(Rows[int]):
         Hexadecimal numbers have the prefix `0x`.
         """
         with reporting_memory():
-            return bytes(self._batch.to_lines(_arguments.text_base(base, "base")))
+            return self._batch.to_lines(_arguments.text_base(base, "base"))
 
     def __format__(self, spec: str) -> str:
         """Formats each row as an int: `f"{a:x}"` is `"[ff, 100]"`, and `f"{a}"` is `str(a)`."""

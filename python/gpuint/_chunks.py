@@ -1,17 +1,43 @@
-"""Long calls in parts, with reports of their progress."""
+"""Long calls, with reports of their progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
+from . import _gpuint
 from ._arguments import count, wrong_type
 from ._rows import Rows, concat
 from .errors import MismatchError
 
 _R = TypeVar("_R", bound=Rows[Any])
 Progress = Callable[[int, int], object]
-"""A function of the number of completed rows and of all rows."""
+"""A function of the completed work and of all work, such as numbers of rows."""
+
+
+@contextlib.contextmanager
+def progress(function: Progress) -> Iterator[None]:
+    """Calls `function(completed, planned)` during the long calls of this thread in the block.
+
+    Product trees, remainders modulo all of their rows, and `batch_gcd` report their work, in a unit
+    of their own; each call counts from 0. A call may plan more work later. An exception that the
+    function raises ends the call. Blocks inside replace the function.
+
+    >>> import gpuint
+    >>> reports = []
+    >>> with gpuint.progress(lambda completed, planned: reports.append(completed / planned)):
+    ...     divisors = gpuint.array(range(3, 1003), device="cpu").batch_gcd()
+    >>> len(reports) > 2
+    True
+    """
+    if not callable(function):
+        raise wrong_type("function", "a function of two ints", function)
+    before = _gpuint.set_progress(function)
+    try:
+        yield
+    finally:
+        _gpuint.set_progress(before)
 
 
 @overload

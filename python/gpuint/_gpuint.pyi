@@ -1,5 +1,6 @@
 # Types of the extension module, python/src.
 
+from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "primes",
     "progression_factors",
     "recognize_special",
+    "set_progress",
     "smallest_factors",
     "start_log",
     "survivors",
@@ -41,6 +43,9 @@ __all__ = [
 ]
 
 def start_log(filter: str) -> None: ...
+def set_progress(
+    function: Callable[[int, int], object] | None,
+) -> Callable[[int, int], object] | None: ...
 def widths() -> list[int]: ...
 def recognize_special(number: int) -> tuple[int, int, int] | None: ...
 def primes(start: int, stop: int) -> bytearray: ...
@@ -116,7 +121,7 @@ class Batch:
         device: Device, rows: _Bytes | list[str | bytes], base: int | None, bits: int | None
     ) -> Batch: ...
     def to_text(self, base: int) -> list[str]: ...
-    def to_lines(self, base: int) -> bytearray: ...
+    def to_lines(self, base: int) -> bytes: ...
     def device_pointer(self) -> int: ...
     def to_dlpack(
         self, ordinal: int | None, stream: int | None, is_versioned: bool, is_copy: bool

@@ -8,8 +8,11 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
+use crate::progress::Reports;
+
 /// Runs `work` without the interpreter's lock, and raises its error. On the main thread, a signal
-/// ends the work if its handler raises an exception, as that of Ctrl-C does.
+/// ends the work if its handler raises an exception, as that of Ctrl-C does. On all threads an
+/// exception of the function of `set_progress` ends it.
 pub(crate) fn detached<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> gpuint::Result<R> + Send,
@@ -23,8 +26,9 @@ pub(crate) fn detached_as<R: Send, E: Send>(
     work: impl FnOnce() -> Result<R, E> + Send,
     exception: impl FnOnce(Python<'_>, &E) -> PyErr,
 ) -> PyResult<R> {
-    let result = if is_main_thread(py) {
-        let (result, raised) = py.detach(|| with_signals(work));
+    let (is_main, reports) = (is_main_thread(py), Reports::of_thread(py));
+    let result = if is_main || reports.is_some() {
+        let (result, raised) = py.detach(|| with_hooks(work, is_main, reports));
         if let Some(raised) = raised {
             return Err(raised);
         }
@@ -49,18 +53,29 @@ fn is_main_thread(py: Python<'_>) -> bool {
     })
 }
 
-/// Runs `work` and the handlers of signals; returns the exception that one raised.
-fn with_signals<R>(work: impl FnOnce() -> R) -> (R, Option<PyErr>) {
+/// Runs `work` and, on the main thread, the handlers of signals, and reports its progress; returns
+/// the exception that a handler or the function of the reports raised.
+fn with_hooks<R>(
+    work: impl FnOnce() -> R,
+    is_main: bool,
+    reports: Option<Reports>,
+) -> (R, Option<PyErr>) {
     let raised = Rc::new(RefCell::new(None));
-    let kept = Rc::clone(&raised);
+    let (kept, asked) = (Rc::clone(&raised), reports.clone());
     let should_stop = move || {
-        let exception = Python::attach(|py| py.check_signals().err());
+        let of_signals = || Python::attach(|py| py.check_signals().err());
+        let exception = asked.as_ref().and_then(Reports::take_raised);
+        let exception = exception.or_else(|| is_main.then(of_signals).flatten());
         let is_raised = exception.is_some();
         kept.replace(exception);
         is_raised
     };
-    let result = gpuint::interruptible(should_stop, work);
-    (result, raised.take())
+    let result = gpuint::interruptible(should_stop, || match &reports {
+        Some(reports) => reports.during(work),
+        None => work(),
+    });
+    // The last report may have raised after the last question.
+    (result, raised.take().or_else(|| reports.as_ref().and_then(Reports::take_raised)))
 }
 
 /// Makes an object of `len` bytes that `fill` writes.

@@ -18,6 +18,7 @@ mod mask;
 mod methods;
 mod number;
 mod paillier;
+mod progress;
 mod residues;
 mod secret;
 mod sieve;
@@ -40,6 +41,7 @@ mod _gpuint {
             PaillierDecryptor, PaillierEncryptor, PaillierNumbers, PaillierPacking,
             PaillierPrivateKey, PaillierPublicKey, paillier_encoded,
         },
+        progress::set_progress,
         residues::{FixedBase, Modulus, Residues, recognize_special},
         secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus},
         sieve::{power_factors, primes, progression_factors, smallest_factors, survivors},

@@ -129,7 +129,8 @@ impl SecretExponents {
         rows: Bytes,
     ) -> PyResult<Self> {
         use gpuint::SecretExponents as Exponents;
-        let splat = |device: &Queue, shape, row: &[u8]| Exponents::splat(device, shape, length, row);
+        let splat =
+            |device: &Queue, shape, row: &[u8]| Exponents::splat(device, shape, length, row);
         let of_rows =
             |device: &Queue, shape, rows: &[u8]| Exponents::of_rows(device, shape, length, rows);
         prepared(py, device, bits, rows.as_slice(), splat, of_rows).map(Self)

@@ -2,18 +2,23 @@
 
 use std::borrow::Cow;
 
-use gpuint::{DynBatch, Error, Shape};
+use gpuint::{BackendKind, DynBatch, Error, Shape, digits};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyByteArray, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::batch::Batch;
 use crate::buffer::Bytes;
 use crate::device::Device;
-use crate::error::{byte_array, detached};
+use crate::error::detached;
 
 const DECIMAL: u32 = 10;
 const HEXADECIMAL: u32 = 16;
+/// Bytes of rows whose digits become Python's objects at a time: digits of the CPU stay in its
+/// caches.
+const PART_BYTES: usize = 1 << 20;
+/// The same on a GPU, which takes less time for many rows.
+const GPU_PART_BYTES: usize = 1 << 26;
 
 /// A number as text.
 #[derive(FromPyObject)]
@@ -36,7 +41,13 @@ impl Texts {
             Self::Lines(bytes) => {
                 let bytes = bytes.as_slice();
                 let ended = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-                let lines = ended.split(|&byte| byte == b'\n');
+                let mut start = 0;
+                let ends = memchr::memchr_iter(b'\n', ended).chain([ended.len()]);
+                let lines = ends.map(|end| {
+                    let line = &ended[start..end];
+                    start = end + 1;
+                    line
+                });
                 // No line, and not an empty one.
                 lines.skip(usize::from(bytes.is_empty())).map(number).collect()
             }
@@ -128,8 +139,60 @@ fn parse_by_prefix(
     }
 }
 
-fn texts(batch: &DynBatch, base: u32) -> gpuint::Result<Vec<String>> {
-    if base == DECIMAL { batch.to_decimal() } else { batch.to_hex() }
+/// The digits of all rows of a batch in a base.
+enum Digits {
+    Decimal(gpuint::Texts),
+    /// The bytes of the rows, and the bytes of one of them: digits are written one row at a time,
+    /// in less time than Python's object of them.
+    Hexadecimal(Vec<u8>, usize),
+}
+
+impl Digits {
+    fn of(batch: &DynBatch, base: u32) -> gpuint::Result<Self> {
+        if base == DECIMAL {
+            let mut texts = gpuint::Texts::new();
+            batch.to_decimal_into(&mut texts)?;
+            return Ok(Self::Decimal(texts));
+        }
+        Ok(Self::Hexadecimal(batch.to_le_bytes()?, batch.shape().bytes()))
+    }
+
+    /// Prefix of a line.
+    fn prefix(&self) -> &'static [u8] {
+        match self {
+            Self::Decimal(_) => b"",
+            Self::Hexadecimal(..) => b"0x",
+        }
+    }
+
+    /// Number of digits of all rows.
+    fn len(&self) -> usize {
+        match self {
+            Self::Decimal(texts) => texts.iter().map(str::len).sum(),
+            Self::Hexadecimal(bytes, size) => bytes.chunks_exact(*size).map(hex_digits).sum(),
+        }
+    }
+
+    /// Calls `take` with the digits of each row.
+    fn each(&self, mut take: impl FnMut(&[u8]) -> PyResult<()>) -> PyResult<()> {
+        match self {
+            Self::Decimal(texts) => texts.iter().try_for_each(|text| take(text.as_bytes())),
+            Self::Hexadecimal(bytes, size) => {
+                let mut text = Vec::new();
+                bytes.chunks_exact(*size).try_for_each(|row| {
+                    text.clear();
+                    digits::push_hex(&mut text, row);
+                    take(&text)
+                })
+            }
+        }
+    }
+}
+
+/// Returns the number of hexadecimal digits of a row.
+fn hex_digits(row: &[u8]) -> usize {
+    let top = row.iter().rposition(|&byte| byte != 0);
+    top.map_or(1, |top| 2 * top + if row[top] < 16 { 1 } else { 2 })
 }
 
 #[pymethods]
@@ -158,29 +221,36 @@ impl Batch {
 
     /// Returns the numbers in a base, 10 or 16.
     fn to_text<'py>(&self, py: Python<'py>, base: u32) -> PyResult<Bound<'py, PyList>> {
-        let texts = detached(py, || texts(&self.0, base))?;
+        let batch = &self.0;
+        let is_cpu = batch.device().backend() == BackendKind::Cpu;
+        let bytes = if is_cpu { PART_BYTES } else { GPU_PART_BYTES };
+        let (rows, part) = (batch.len(), (bytes / batch.shape().bytes()).max(1));
         let list = PyList::empty(py);
-        for text in texts {
-            list.append(PyString::from_bytes(py, text.as_bytes())?)?;
+        for first in (0..rows).step_by(part) {
+            let digits = detached(py, || match rows <= part {
+                true => Digits::of(batch, base),
+                false => Digits::of(&batch.slice(first..rows.min(first + part))?, base),
+            })?;
+            digits.each(|text| list.append(PyString::from_bytes(py, text)?))?;
         }
         Ok(list)
     }
 
     /// Returns the numbers in a base, 10 or 16, one a line, hexadecimal ones with the prefix `0x`.
-    fn to_lines<'py>(&self, py: Python<'py>, base: u32) -> PyResult<Bound<'py, PyByteArray>> {
-        let texts = detached(py, || texts(&self.0, base))?;
-        let prefix: &[u8] = if base == HEXADECIMAL { b"0x" } else { b"" };
-        let len = texts.iter().map(|text| prefix.len() + text.len() + 1).sum();
-        byte_array(py, len, |bytes| {
+    fn to_lines<'py>(&self, py: Python<'py>, base: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let digits = detached(py, || Digits::of(&self.0, base))?;
+        let prefix = digits.prefix();
+        let len = digits.len() + self.0.len() * (prefix.len() + 1);
+        PyBytes::new_with(py, len, |bytes| {
             let mut rest = bytes;
-            for text in texts {
-                for part in [prefix, text.as_bytes(), b"\n"] {
-                    let (place, after) = rest.split_at_mut(part.len());
+            digits.each(|text| {
+                for part in [prefix, text, b"\n"] {
+                    let (place, after) = std::mem::take(&mut rest).split_at_mut(part.len());
                     place.copy_from_slice(part);
                     rest = after;
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         })
     }
 }
