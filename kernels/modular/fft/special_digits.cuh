@@ -67,9 +67,11 @@ struct SpecialDigits {
   // room below; carries; the modulus.
   static constexpr u32 POINTS = round_up(G::SCRATCH_BYTES + u32{sizeof(u32)}, 128);
   static constexpr u32 ABOVE = 3;                          // columns above hi
-  static constexpr u32 HI = WINDOW / CHUNK * (CHUNK + 1);  // place of column 0 of hi
+  // Columns of lo and hi: of a window, or all of a row of at least half the digits.
+  static constexpr bool HAS_ALL_COLUMNS = PARTS == BLOCK_PARTS;
+  static constexpr u32 COLUMNS = 2 * WINDOW + (HAS_ALL_COLUMNS ? WINDOW / 2 : 0) + CHUNK;
   static constexpr u32 DIGITS_AT =
-      POINTS + (2 * HI + 4) * u32{sizeof(i64)} + (CHUNK + 1) * u32{sizeof(u32)};
+      POINTS + COLUMNS / CHUNK * (CHUNK + 1) * u32{sizeof(i64)} + (CHUNK + 1) * u32{sizeof(u32)};
   static constexpr u32 CARRIES_AT = round_up(DIGITS_AT + DIGITS / 32 * 33 * u32{sizeof(u32)}, 8);
   static constexpr u32 MODULUS_AT = CARRIES_AT + DIGITS / CHUNK * u32{sizeof(i64)};
   static constexpr u32 SHARED = MODULUS_AT + u32{sizeof(Modulus)};
@@ -122,7 +124,11 @@ struct SpecialDigits {
     Quotient quotient{0, 0};
     GPUINT_UNROLL(1)
     for (u32 window = ceil_div(chunks, THREADS); window-- > 0;) {
-      write_columns(n, static_cast<i32>(window * WINDOW - (chunks * CHUNK - n.top)), x);
+      const i32 begin = static_cast<i32>(window * WINDOW - (chunks * CHUNK - n.top));
+      if (HAS_ALL_COLUMNS && 2 * n.top >= DIGITS)
+        write_columns<true>(n, begin, x);
+      else
+        write_columns<false>(n, begin, x);
       __syncthreads();
       if (threadIdx.x == 0 && (window + 1) * THREADS >= chunks)
         quotient = divide(n, chunks * CHUNK - window * WINDOW, factor);
@@ -186,7 +192,7 @@ struct SpecialDigits {
     return reinterpret_cast<i64*>(shared + POINTS)[u + u / CHUNK];
   }
   GPUINT_DEVICE i64& column_of_hi(u32 u) const {
-    return reinterpret_cast<i64*>(shared + POINTS)[HI + u + u / CHUNK];
+    return column(WINDOW + u);
   }
   // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring
   // ones, reach all banks.
@@ -284,7 +290,9 @@ struct SpecialDigits {
     return nearest(sum);
   }
 
-  // Writes the columns of a window, that begins with this digit.
+  // Writes the columns of a window that begins with this digit, or all columns, whose stores are
+  // unconditional.
+  template <bool ALL>
   GPUINT_DEVICE void write_columns(const Modulus& n, i32 begin,
                                    const Complex (&x)[fft::RADIX]) const {
     constexpr u32 COUNT = P / THREADS;
@@ -297,15 +305,12 @@ struct SpecialDigits {
         y[k] = SCRATCH == 0 ? x[i + k * COUNT] : scratch[k * P + thread + THREADS * i];
       GPUINT_UNROLL(8)
       for (u32 s = 0; s < 2 * PARTS; ++s) {
-        const i32 j = static_cast<i32>(thread + THREADS * i + P * s);
-        const bool is_lo = j < static_cast<i32>(n.top);
-        const u32 u = static_cast<u32>(j - begin - (is_lo ? 0 : static_cast<i32>(n.top)));
-        const bool is_wanted = u < WINDOW + (is_lo ? 0 : ABOVE);
-        // Nearly all columns are in the only window; of two windows, each has a half.
-        if (SCRATCH != 0 && !is_wanted) continue;
-        const i64 value = column_of(s, y);
-        i64* const to = &column(0) + (is_lo ? 0 : HI) + u + u / CHUNK;
-        if (is_wanted) *to = value;
+        // Columns of hi follow those of lo.
+        const u32 j = thread + THREADS * i + P * s;
+        const bool is_lo = j < n.top;
+        const u32 u = j - static_cast<u32>(begin) + (is_lo ? 0 : WINDOW - n.top);
+        if (ALL || (is_lo ? u < WINDOW : u - WINDOW < WINDOW + ABOVE))
+          column(u) = column_of(s, y);
       }
     }
     // Digits below digit 0.
@@ -409,7 +414,7 @@ struct SpecialDigits {
   }
   GPUINT_DEVICE void add(u32 j, i64 number) const {
     for (; j < DIGITS && number != 0; ++j) {
-      const i32 low = balanced(number);
+      const i32 low = j + 1 < DIGITS ? balanced(number) : static_cast<i32>(number);
       set_digit(static_cast<i32>(j), digit(j) + low);
       number = (number - low) >> 16;
     }

@@ -389,7 +389,7 @@ fn secret_powers(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> 
 }
 
 /// Draws a modulus `k 2^n + c` with `n` up to `room` bits below the width.
-fn special_modulus(draws: &mut Draws<'_>, room: usize) -> SpecialModulus {
+fn drawn_special_modulus(draws: &mut Draws<'_>, room: usize) -> SpecialModulus {
     let most = draws.shape.bits - room - 128;
     let any = draws.random.below(most + 1);
     let n = 128 + if draws.random.one_in(3) { most - draws.random.below(33 - room) } else { any };
@@ -420,9 +420,9 @@ fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let mut modulus = SpecialModulus::new(1, 1, 1);
     for row in 0..draws.count {
         if row == 0 || !is_one {
-            modulus = special_modulus(draws, if is_power { 1 } else { 32 });
+            modulus = drawn_special_modulus(draws, if is_power { 1 } else { 32 });
             while is_power && !fits_digits(modulus, shape.bits) {
-                modulus = special_modulus(draws, 1);
+                modulus = drawn_special_modulus(draws, 1);
             }
             let words = [modulus.k(), modulus.n(), modulus.c() as u32, 0];
             records.extend(words.into_iter().flat_map(u32::to_le_bytes));
