@@ -18,6 +18,12 @@ struct FftPolicy {
   static constexpr u32 RUNNING_BLOCKS = MEASURED_MULTIPROCESSORS * BLOCKS;
 };
 
+// Powers modulo special moduli in digits of transforms (modular/fft/special_digits.cuh).
+//   IS_ROOMY  two blocks of 4096 points, or one of 8192, have room for digits and all columns
+struct SpecialDigitsPolicy {
+  static constexpr bool IS_ROOMY = BLOCK_KIB >= 227;
+};
+
 // Modular arithmetic by floating-point transforms of P points (modular/fft/barrett.cuh), a number
 // having `CHUNKS` P digits.
 //   SHARED_POINTS  of 16 that a thread keeps in shared memory, so that 512 threads still fit a

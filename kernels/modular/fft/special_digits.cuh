@@ -9,9 +9,9 @@
 // Bounds (`fits_digits` of src/special.rs): 16 q < BITS, 16 q and the bits of k are at most BITS +
 // 4, m k |c| 2^f <= 2^42, |c| 2^f <= 2^19.
 //
-// Parts (transform/fft/product.cuh). A block has the threads of one part or of two. Of four parts
-// it transforms two after the other two, and keeps all points in device memory. A window has as
-// many digits as the block takes at a time, 16 a thread: all of them, or one of two halves.
+// Parts (transform/fft/product.cuh). A block has the threads of one part or, where its shared
+// memory has room, of two. It transforms more parts one after the other, and keeps all points in
+// device memory. A window has as many digits as the block takes at a time, 16 a thread.
 //
 // Chunks. A thread has the 16 digits of a chunk; chunks end at digit q, so that the lowest one
 // begins 0 .. 15 digits below digit 0. Three chains run over the columns of a chunk: the digits 0
@@ -47,7 +47,9 @@ namespace gpuint {
 template <class S>
 struct SpecialDigits {
   static constexpr u32 P = min_of(fft::POINTS, S::BITS / 16), DIGITS = S::BITS / 16;
-  static constexpr u32 PARTS = DIGITS / P, BLOCK_PARTS = min_of(PARTS, 2);
+  static constexpr u32 PARTS = DIGITS / P;
+  static constexpr bool IS_ROOMY = SpecialDigitsPolicy::IS_ROOMY;
+  static constexpr u32 BLOCK_PARTS = IS_ROOMY ? min_of(PARTS, 2) : 1;
   static constexpr u32 CHUNK = 16, PART_THREADS = P / fft::RADIX;
   static constexpr u32 THREADS = BLOCK_PARTS * PART_THREADS, WINDOW = CHUNK * THREADS;
   static constexpr double WORST_ERROR = (1 << 30) * (DIGITS + 400.0) * fft::relative_error(PARTS);
@@ -63,26 +65,29 @@ struct SpecialDigits {
     u32 unused;
   };
 
-  // Shared memory: words, of which the last is 0; points, or columns of lo and hi; digits, with
-  // room below; carries; the modulus.
+  // Shared memory: words, of which the last is 0; points, or columns of lo and hi; carries; the
+  // modulus; digits, with room below, where there is room for them.
   static constexpr u32 POINTS = round_up(G::SCRATCH_BYTES + u32{sizeof(u32)}, 128);
-  static constexpr u32 ABOVE = 3;                          // columns above hi
+  static constexpr u32 ABOVE = 3;  // columns above hi
   // Columns of lo and hi: of a window, or all of a row of at least half the digits.
-  static constexpr bool HAS_ALL_COLUMNS = PARTS == BLOCK_PARTS;
+  static constexpr bool HAS_ALL_COLUMNS = IS_ROOMY && PARTS == BLOCK_PARTS;
   static constexpr u32 COLUMNS = 2 * WINDOW + (HAS_ALL_COLUMNS ? WINDOW / 2 : 0) + CHUNK;
-  static constexpr u32 DIGITS_AT =
-      POINTS + COLUMNS / CHUNK * (CHUNK + 1) * u32{sizeof(i64)} + (CHUNK + 1) * u32{sizeof(u32)};
-  static constexpr u32 CARRIES_AT = round_up(DIGITS_AT + DIGITS / 32 * 33 * u32{sizeof(u32)}, 8);
+  static constexpr u32 CARRIES_AT = POINTS + COLUMNS / CHUNK * (CHUNK + 1) * u32{sizeof(i64)};
   static constexpr u32 MODULUS_AT = CARRIES_AT + DIGITS / CHUNK * u32{sizeof(i64)};
-  static constexpr u32 SHARED = MODULUS_AT + u32{sizeof(Modulus)};
-  // Device memory of a block.
-  static constexpr u32 SCRATCH = PARTS == BLOCK_PARTS ? 0 : PARTS * P * u32{sizeof(Complex)};
+  static constexpr u32 ROOM = 32;  // words below the digits
+  static constexpr u32 DIGITS_BYTES = (ROOM + DIGITS / 32 * 33) * u32{sizeof(u32)};
+  static constexpr u32 DIGITS_AT = MODULUS_AT + u32{sizeof(Modulus)};
+  static constexpr u32 SHARED = DIGITS_AT + (IS_ROOMY ? DIGITS_BYTES : 0);
+  // Device memory of a block: points; digits.
+  static constexpr bool KEEPS_POINTS = PARTS == BLOCK_PARTS;
+  static constexpr u32 POINTS_BYTES = KEEPS_POINTS ? 0 : DIGITS * u32{sizeof(Complex)};
+  static constexpr u32 SCRATCH = POINTS_BYTES + (IS_ROOMY ? 0 : DIGITS_BYTES);
 
+  const Operands& o;
   unsigned char* const shared;
-  Complex* const scratch;
 
-  GPUINT_DEVICE SpecialDigits(const Operands& o, unsigned char* bytes)
-      : shared(bytes), scratch(reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH)) {
+  GPUINT_DEVICE SpecialDigits(const Operands& operands, unsigned char* bytes)
+      : o(operands), shared(bytes) {
     if (ptx::rematerialize(threadIdx.x) == 0) *fft::Exchange<P>::zero(shared + POINTS) = 0;
   }
 
@@ -111,14 +116,14 @@ struct SpecialDigits {
       const u32 k = first + part();
       load(k, x);
       square_part(k, x);
-      if constexpr (SCRATCH != 0) {
+      if constexpr (!KEEPS_POINTS) {
         const u32 thread = ptx::rematerialize(threadIdx.x) % PART_THREADS;
         GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) scratch[k * P + thread + PART_THREADS * i] = x[i];
+        for (u32 i = 0; i < fft::RADIX; ++i) points()[k * P + thread + PART_THREADS * i] = x[i];
       }
       __syncthreads();  // nobody reads points any more
     }
-    if constexpr (PARTS == 2) exchange_halves(x);
+    if constexpr (PARTS == 2 && KEEPS_POINTS) exchange_halves(x);
     const Modulus n = modulus();
     const u32 chunks = ceil_div(n.top, CHUNK);
     Quotient quotient{0, 0};
@@ -191,18 +196,26 @@ struct SpecialDigits {
   GPUINT_DEVICE i64& column(u32 u) const {
     return reinterpret_cast<i64*>(shared + POINTS)[u + u / CHUNK];
   }
-  GPUINT_DEVICE i64& column_of_hi(u32 u) const {
-    return column(WINDOW + u);
-  }
+  GPUINT_DEVICE i64& column_of_hi(u32 u) const { return column(WINDOW + u); }
   // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring
   // ones, reach all banks.
-  GPUINT_DEVICE u32* digits() const { return reinterpret_cast<u32*>(shared + DIGITS_AT); }
+  GPUINT_DEVICE u32* digits() const {
+    if constexpr (IS_ROOMY)
+      return reinterpret_cast<u32*>(shared + DIGITS_AT) + ROOM;
+    else
+      return reinterpret_cast<u32*>(scratch() + POINTS_BYTES) + ROOM;
+  }
   GPUINT_DEVICE static i32 place(i32 j) { return j + (j >> 5); }
   GPUINT_DEVICE i32 digit(i32 j) const { return static_cast<i32>(digits()[place(j)] ^ 0x80000000); }
   GPUINT_DEVICE i32 digit(u32 j) const { return digit(static_cast<i32>(j)); }
   GPUINT_DEVICE void set_digit(i32 j, i32 digit) const {
     digits()[place(j)] = static_cast<u32>(digit) ^ 0x80000000;
   }
+  // Device memory of this block, and its points.
+  GPUINT_DEVICE unsigned char* scratch() const {
+    return o.scratch + u64(ptx::rematerialize(blockIdx.x)) * SCRATCH;
+  }
+  GPUINT_DEVICE Complex* points() const { return reinterpret_cast<Complex*>(scratch()); }
   GPUINT_DEVICE i64* carries() const { return reinterpret_cast<i64*>(shared + CARRIES_AT); }
   GPUINT_DEVICE Modulus& modulus() const {
     return *reinterpret_cast<Modulus*>(shared + MODULUS_AT);
@@ -302,15 +315,14 @@ struct SpecialDigits {
       Complex y[PARTS];
       GPUINT_UNROLL(4)
       for (u32 k = 0; k < PARTS; ++k)
-        y[k] = SCRATCH == 0 ? x[i + k * COUNT] : scratch[k * P + thread + THREADS * i];
+        y[k] = KEEPS_POINTS ? x[i + k * COUNT] : points()[k * P + thread + THREADS * i];
       GPUINT_UNROLL(8)
       for (u32 s = 0; s < 2 * PARTS; ++s) {
         // Columns of hi follow those of lo.
         const u32 j = thread + THREADS * i + P * s;
         const bool is_lo = j < n.top;
         const u32 u = j - static_cast<u32>(begin) + (is_lo ? 0 : WINDOW - n.top);
-        if (ALL || (is_lo ? u < WINDOW : u - WINDOW < WINDOW + ABOVE))
-          column(u) = column_of(s, y);
+        if (ALL || (is_lo ? u < WINDOW : u - WINDOW < WINDOW + ABOVE)) column(u) = column_of(s, y);
       }
     }
     // Digits below digit 0.
