@@ -248,7 +248,8 @@ impl Special {
         let mut next = one.view().alloc()?;
         let bits = one.shape().bits;
         let fits = |modulus: &SpecialModulus| modulus.fits_digits(base, bits);
-        if algorithms(Op::PowSpecial, one.shape()).next().is_some() && self.moduli.iter().all(fits) {
+        if algorithms(Op::PowSpecial, one.shape()).next().is_some() && self.moduli.iter().all(fits)
+        {
             let mut end = longest;
             while end > 0 {
                 let first = end.saturating_sub(BITS_OF_LAUNCH);

@@ -137,7 +137,19 @@ fn chain(moduli: &DynBatch, terms: &DynBatch) -> Result<Vec<bool>> {
     let (mut lower, mut upper) = (two.try_clone()?, first.try_clone()?);
     let (mut squared, mut product) = (two.try_clone()?, two.try_clone()?);
     let (mut square, mut mixed) = (two.try_clone()?, two.try_clone()?);
+    // The bits of one row select the term to square on the host, without copies of terms.
+    let one = if len == 1 { Some(odd.row(0)?) } else { None };
     for bit in (0..longest).rev() {
+        if let Some(odd) = &one {
+            let is_set = odd.bit(bit as u64);
+            let terms = (&mut lower, &mut upper);
+            let (other, term) = if is_set { terms } else { (terms.1, terms.0) };
+            term.mul_into(other, &mut product)?;
+            product.sub_into(&first, other)?;
+            term.square_into(&mut product)?;
+            product.sub_into(&two, term)?;
+            continue;
+        }
         let is_set = odd.bit_mask(bit)?;
         upper.select_into(&is_set, &lower, &mut squared)?;
         lower.mul_into(&upper, &mut product)?;

@@ -409,7 +409,11 @@ fn fits_digits(modulus: SpecialModulus, bits: usize) -> bool {
     let c = u64::from(modulus.c().unsigned_abs()) << (top - n);
     let is_within = modulus.value().is_some_and(|value| value.bits() <= bits as u64);
     let k_bits = (u64::BITS - k.leading_zeros()) as usize;
-    is_within && top < bits && top + k_bits <= bits + 4 && c < 1 << 19 && k * FOLD_DIGIT * c < 1 << 42
+    is_within
+        && top < bits
+        && top + k_bits <= bits + 4
+        && c < 1 << 19
+        && k * FOLD_DIGIT * c < 1 << 42
 }
 
 /// Residues modulo `k 2^n + c` or their products, and the ends of their range.
