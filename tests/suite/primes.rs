@@ -1,7 +1,7 @@
 //! Tests for probable primes, against their definitions and published numbers.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape};
+use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape, narrowest};
 
 use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::power;
@@ -295,4 +295,29 @@ on_every_backend! {
     candidates: Candidates,
     published: Published,
     searches: Searches,
+}
+
+/// Rows too wide for a kernel of the chain, one at a time and all together.
+#[test]
+fn wide_rows_are_tested_by_lucas_without_a_kernel() -> Result<()> {
+    let device = Device::cpu();
+    let shape = narrowest(32768).expect("the width is built");
+    let mut numbers = candidates(128, 6);
+    numbers.extend(STRONG_LUCAS.iter().take(4).map(|&n| BigUint::from(n)));
+    numbers.extend(EXTRA_STRONG_LUCAS.iter().take(4).map(|&n| BigUint::from(n)));
+    // Special moduli.
+    numbers.extend([(power(189) * 3u32) + 1u32, power(521) - 1u32, power(521) + 1u32]);
+    let all = DynBatch::from_biguints(&device, shape, &numbers)?;
+    let strong = all.is_strong_lucas_probable_prime()?.to_bools()?;
+    let extra = all.is_extra_strong_lucas_probable_prime()?.to_bools()?;
+    for (row, n) in numbers.iter().enumerate() {
+        let one = DynBatch::from_biguints(&device, shape, [n])?;
+        let expected = primes::is_strong_lucas(n);
+        assert_eq!(one.is_strong_lucas_probable_prime()?.to_bools()?, [expected], "{n}");
+        assert_eq!(strong[row], expected, "{n}");
+        let expected = primes::is_extra_strong_lucas(n);
+        assert_eq!(one.is_extra_strong_lucas_probable_prime()?.to_bools()?, [expected], "{n}");
+        assert_eq!(extra[row], expected, "{n}");
+    }
+    Ok(())
 }
