@@ -85,11 +85,11 @@ struct FirstOperand {
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return input_row<S>(o, 0, row); }
 };
 template <class S>
-struct RowsOfPower : EveryRow<S, FirstOperand<S>> {
+struct InvertedRows : EveryRow<S, FirstOperand<S>> {
   static constexpr bool DIVIDES_POWER = true;
 };
 
 template <class S>
-using LaneInverse = LaneDivision<S, RowsOfPower<S>>;
+using LaneInverse = LaneDivision<S, InvertedRows<S>>;
 
 }  // namespace gpuint
