@@ -18,6 +18,7 @@
 //! numbers whose parts fit on all levels with rows of 2^12 bits or more (up to 2^20 bits, checked
 //! by `parts_of_wide_rows_fit_in_half_the_width`).
 
+use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -68,6 +69,25 @@ fn power_of_ten(digits: usize) -> BigUint {
     BigUint::from(10u32).pow(digits as u32)
 }
 
+/// Returns the number of digits of the low parts of numbers of `digits` digits and of their parts,
+/// the longest first, with their powers of ten: each is the square of the next one, or a tenth of
+/// it.
+fn powers_of_parts(digits: usize) -> Vec<(usize, BigUint)> {
+    let half = |longest: &usize| (*longest > PART_DIGITS).then(|| longest.div_ceil(2));
+    let lengths: Vec<_> = iter::successors(Some(digits), half).skip(1).collect();
+    let mut powers: Vec<(usize, BigUint)> = Vec::with_capacity(lengths.len());
+    for low in lengths.into_iter().rev() {
+        let power = match powers.last() {
+            None => power_of_ten(low),
+            Some((half, below)) if low == 2 * half => below * below,
+            Some((_, below)) => below * below / 10u32,
+        };
+        powers.push((low, power));
+    }
+    powers.reverse();
+    powers
+}
+
 /// A level of the tree of parts.
 struct Level {
     /// `10^e`, the divisor of the level above.
@@ -96,10 +116,8 @@ impl Parts {
         let digits = digits.saturating_sub(tail);
         let whole = 0..digits;
         let mut parts = Self { digits, tail, levels: Vec::new(), ranges: vec![whole] };
-        let (mut longest, mut above) = (digits, shape);
-        while longest > PART_DIGITS {
-            let low = longest.div_ceil(2);
-            let power = power_of_ten(low);
+        let mut above = shape;
+        for (low, power) in powers_of_parts(digits) {
             let shape = shape_of(power.bits() as usize, shape);
             if 4 * shape.bits > 3 * above.bits {
                 break;
@@ -112,7 +130,7 @@ impl Parts {
                 .unzip();
             parts.ranges = [high, low_parts].concat();
             parts.levels.push(Level { power, shape });
-            (longest, above) = (low, shape);
+            above = shape;
         }
         parts
     }
@@ -518,6 +536,18 @@ mod tests {
                 assert_eq!(level.shape.bits, shape.bits >> depth, "{shape}");
             }
             assert!(parts.last_shape(shape).bits <= 1024, "{shape}");
+        }
+    }
+
+    #[test]
+    fn powers_of_parts_are_powers_of_ten() {
+        for digits in [0, 160, 161, 1000, 1001, 19_729] {
+            let mut longest = digits;
+            for (low, power) in powers_of_parts(digits) {
+                assert_eq!((low, power), (longest.div_ceil(2), power_of_ten(low)), "{digits}");
+                longest = low;
+            }
+            assert!(longest <= PART_DIGITS);
         }
     }
 
