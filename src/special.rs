@@ -165,6 +165,16 @@ mod tests {
     }
 
     #[test]
+    fn moduli_fit_digits_up_to_the_bounds() {
+        let fits = |k, n, c| SpecialModulus::new(k, n, c).fits_digits(3, 65536);
+        assert!(fits(1, 65520, -1) && !fits(1, 65521, -1), "a digit is left above");
+        assert!(fits(15, 65532 - 16, 1) && fits((1 << 20) - 1, 65520, 1), "bits of k");
+        assert!(!fits(1 << 20, 65520, 1), "bits of k");
+        assert!(fits(1, 1008, 8191) && fits(1, 1002, 8191) && !fits(1, 1001, 8191), "c");
+        assert!(fits(0x1555_5555, 1008, 2729) && !fits(0x1555_5555, 1007, 2729), "quotients");
+    }
+
+    #[test]
     fn inverse_powers_are_those_of_the_factor() {
         for (k, n, c) in [(3, 189, 1), (0x7fff_ffff, 400, -8192), (10, 300, 3), (1, 128, 1)] {
             let form = SpecialModulus::new(k, n, c);

@@ -4,8 +4,8 @@
 //! (`kernels/modular/special.cuh`). A product of residues is one product and one fold, where other
 //! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
 //! base is a square and a fold for each bit of the exponent. Where products are by transforms, one
-//! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`), except
-//! for moduli whose `k` and `c` are too large for it.
+//! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`). It
+//! requires smaller `k` and `c` than folds.
 
 use std::ops::Range;
 
