@@ -4,8 +4,8 @@
 //!
 //! A division takes a third of the time or less, and [`Auto`](crate::Auto) divides on devices with
 //! kernels. Up to 4096 bits a kernel of its own divides `2^b`, `b = h log2 B`, without reading it.
-//! Above, the dividend is a batch where it has room, `b <= BITS`. For `b = BITS`, `2^b` has no room,
-//! but
+//! Above, the dividend is a batch where it has room, `b <= BITS`. For `b = BITS`, `2^b` has no
+//! room, but
 //!
 //! ```text
 //! floor(2^b / v) = floor((2^b - v) / v) + 1,     0 <= 2^b - v < 2^b for 0 < v
@@ -151,8 +151,8 @@ faces! {
 
     /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
     /// does not fit in `BITS` bits is an error. Up to `B^h = 2^BITS`, and up to 4096 bits for every
-    /// `h`, `Auto` divides on a GPU, and strategies iterate. From 2^19 bits on it is always a division, of rows of twice the width if
-    /// `B^h` exceeds `2^BITS`: the widest shape returns
+    /// `h`, `Auto` divides on a GPU, and strategies iterate. From 2^19 bits on it is always a
+    /// division, of rows of twice the width if `B^h` exceeds `2^BITS`: the widest shape returns
     /// [`ShapeMissing`](crate::Error::ShapeMissing) for such an `h`.
     ///
     /// ```
