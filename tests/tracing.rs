@@ -103,8 +103,35 @@ fn reductions_take_three_products() {
     assert_eq!(products(&|| a.mul_mod(&once, &divisor).unwrap()), 3);
     assert_eq!(products(&|| once.square_mod(&divisor).unwrap()), 3);
     assert_eq!(products(&|| a.square_mod_repeatedly(4, &divisor).unwrap()), 4 * 3);
-    // 5 = 0b101: a table of 4 powers and a product.
-    assert_eq!(products(&|| a.pow_mod_all(5, &divisor).unwrap()), 5 * 3);
+    // 5 = 0b101: two squares and a product.
+    assert_eq!(products(&|| a.pow_mod_all(5, &divisor).unwrap()), 3 * 3);
+    // Ten windows of three ones: a table by a square and three products, 27 squares, 9 products.
+    let ones = (1u64 << 30) - 1;
+    assert_eq!(products(&|| a.pow_mod_all(ones, &divisor).unwrap()), (4 + 27 + 9) * 3);
+}
+
+/// A bit of an exponent takes a square of long rows and two products with kept transforms: 11, 12
+/// and 6 passes over the points of a row, 2.64 squares.
+#[test]
+fn powers_of_long_rows_keep_the_transforms_of_a_modulus() {
+    let _turn = turn();
+    let device = Device::simt();
+    let shape = device.shape_for(1 << 21).unwrap();
+    let modulus = (BigUint::from(1u32) << ((1 << 21) - 9)) - 69u32;
+    let divisor = DynDivisor::splat(&device, shape, &modulus).unwrap();
+    let value = (BigUint::from(1u32) << ((1 << 21) - 10)) + 3u32;
+    let a = DynBatch::splat(&device, shape, &value, 1).unwrap();
+    // The first product computes the reciprocal.
+    let once = a.square_mod(&divisor).unwrap();
+    assert!(once.row(0).unwrap() == &value * &value % &modulus);
+    let mut twice = None;
+    let log = traced(|| twice = Some(once.square_mod(&divisor).unwrap()));
+    let expected = once.row(0).unwrap().pow(2) % &modulus;
+    assert!(twice.unwrap().row(0).unwrap() == expected);
+    let count =
+        |span: &str| log.lines().filter(|line| line.contains("new") && line.contains(span)).count();
+    let spans = ["kernel=gpuint_mul_", "is_cyclic=false", "is_cyclic=true", "transform{"];
+    assert_eq!(spans.map(count), [1, 1, 1, 0]);
 }
 
 /// Twice as long a number takes one more step, whatever its length.

@@ -316,7 +316,10 @@ impl View<'_> {
     ) -> Result<()> {
         let (bits, longest) = (self.shape().bits, exponents.longest());
         if divisor.unprepared().is_some() {
-            return self.interleave(exponents, bases, divisor, out);
+            return match exponents.is_broadcast() && bases == 1 && longest > 0 {
+                true => self.sliding_powers(exponents, divisor, out),
+                false => self.interleave(exponents, bases, divisor, out),
+            };
         }
         if longest <= bits && bases == 1 {
             let exponents = exponents.rows(0..bits / 8, self.device(), self.shape())?;

@@ -47,6 +47,7 @@ pub(crate) mod secret;
 mod shift;
 mod shifted_inverse;
 pub(crate) mod signed;
+mod sliding;
 mod sort;
 mod special;
 mod sqrt;
