@@ -4,7 +4,7 @@ use gpuint_catalogue::{MAX_BITS, Shape};
 
 use super::layout::{Children, Level};
 use crate::backend::BackendKind;
-use crate::backend::host::{collected, reserved_vec};
+use crate::backend::host::{self, collected, reserved_vec};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -40,13 +40,25 @@ pub(super) fn moved(rows: DynBatch, device: &Device, shape: Shape) -> Result<Dyn
     let rows = match rows.device().shares_memory_with(device) {
         true => rows.on(device)?,
         // The narrower shape goes over the bus.
-        false if rows.shape().bits > shape.bits => {
-            let rows = fitted(rows, shape)?;
-            DynBatch::from_le_bytes(device, shape, &rows.to_le_bytes()?)?
-        }
-        false => DynBatch::from_le_bytes(device, rows.shape(), &rows.to_le_bytes()?)?,
+        false if rows.shape().bits > shape.bits => copied(&fitted(rows, shape)?, device)?,
+        false => copied(&rows, device)?,
     };
     fitted(rows, shape)
+}
+
+/// Returns rows on a device with other memory: by one copy from or to memory of the host.
+fn copied(rows: &DynBatch, device: &Device) -> Result<DynBatch> {
+    let is_host = |device: &Device| device.backend() != BackendKind::Cuda;
+    let (from, to) = (rows.device(), device);
+    if !is_host(from) && !is_host(to) {
+        return DynBatch::from_le_bytes(to, rows.shape(), &rows.to_le_bytes()?);
+    }
+    let mut out = DynBatch::alloc(to, rows.shape(), rows.len())?;
+    match is_host(to) {
+        true => from.memory().download(rows.buffer(), 0, host::bytes_mut(out.buffer_mut())?)?,
+        false => to.memory().upload(out.buffer_mut(), 0, host::bytes(rows.buffer())?)?,
+    }
+    Ok(out)
 }
 
 /// Returns rows in a shape that holds them, without a copy if they have it.
