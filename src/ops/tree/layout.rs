@@ -62,6 +62,7 @@ pub(super) struct Layout {
 }
 
 /// A node whose level is not known yet.
+#[derive(Clone, Copy, Default)]
 struct Node {
     children: [usize; 2],
     bits: u64,
@@ -73,7 +74,20 @@ struct Node {
 /// height among nodes of this class.
 type Key = (u32, u32);
 
-/// Rows and nodes above them: indices below the number of rows are rows.
+/// Rows of a run that halves on several threads.
+const PARALLEL: usize = 1 << 12;
+
+/// The topmost node of a run.
+struct Top {
+    /// Its index: below the number of rows it is a row, else a node.
+    index: usize,
+    /// `None` for a row.
+    key: Option<Key>,
+    /// Nodes above the deepest row.
+    height: u64,
+}
+
+/// Makes the nodes above rows.
 struct Builder<'a> {
     /// Rows in ascending order of their lengths.
     order: &'a [usize],
@@ -81,8 +95,6 @@ struct Builder<'a> {
     before: &'a [u64],
     /// Start of each part but the first.
     parts: &'a [usize],
-    nodes: Vec<Node>,
-    depth: u64,
 }
 
 impl Layout {
@@ -107,11 +119,9 @@ impl Layout {
             }
         }
         // Recursion allocates nothing: there is a node less than rows.
-        let nodes = reserved_vec(count)?;
-        let mut builder =
-            Builder { order: &order, before: &before, parts: &parts, nodes, depth: 0 };
-        builder.pair(0, count, 0);
-        let Builder { nodes, depth, .. } = builder;
+        let mut nodes = collected((1..count).map(|_| Node::default()))?;
+        let builder = Builder { order: &order, before: &before, parts: &parts };
+        let depth = threads::install(|| builder.pair(&mut nodes, 0, 0, count)).height;
         // Numbers of nodes by class and height, then their levels.
         let mut levels: Vec<Vec<usize>> = Vec::new();
         for &Node { key: (class, height), .. } in &nodes {
@@ -139,12 +149,15 @@ impl Layout {
             nodes.push(children);
             *longest = (*longest).max(*bits);
         }
-        for (below, level) in built.iter_mut().enumerate() {
-            let Level { nodes, sides, .. } = level;
-            for (side, children) in sides.iter_mut().enumerate() {
-                *children = children_by_level(nodes, side, below + 1)?;
-            }
-        }
+        threads::install(|| {
+            built.par_iter_mut().enumerate().try_for_each(|(below, level)| {
+                let Level { nodes, sides, .. } = level;
+                sides.par_iter_mut().enumerate().try_for_each(|(side, children)| {
+                    *children = children_by_level(nodes, side, below + 1)?;
+                    Ok(())
+                })
+            })
+        })?;
         let longest = order.last().map_or(1, |&row| length(row));
         Ok(Self { levels: built, longest, guard: guard(depth) })
     }
@@ -188,24 +201,32 @@ fn guard(height: u64) -> u64 {
 }
 
 impl Builder<'_> {
-    /// Makes the nodes over a run of the sorted rows, children first; returns the index of the
-    /// topmost one.
-    fn pair(&mut self, first: usize, end: usize, depth: u64) -> usize {
-        self.depth = self.depth.max(depth);
+    /// Makes the nodes over a run of the sorted rows, children first; returns the topmost one. A run
+    /// has a node less than rows, and there are `before` nodes of other runs before them.
+    fn pair(&self, nodes: &mut [Node], before: usize, first: usize, end: usize) -> Top {
         if end - first == 1 {
-            return self.order[first];
+            return Top { index: self.order[first], key: None, height: 0 };
         }
         let cut = self.cut(first, end);
-        let children = [self.pair(first, cut, depth + 1), self.pair(cut, end, depth + 1)];
+        let (left, rest) = nodes.split_at_mut(cut - first - 1);
+        let (right, own) = rest.split_at_mut(end - cut - 1);
+        let before_right = before + left.len();
+        let mut left = || self.pair(left, before, first, cut);
+        let mut right = || self.pair(right, before_right, cut, end);
+        let children = match end - first >= PARALLEL {
+            true => rayon::join(left, right).into(),
+            false => [left(), right()],
+        };
         let bits = self.before[end] - self.before[first];
         let class = bits.ilog2() / 2;
-        let above = |child: usize| match child.checked_sub(self.order.len()) {
-            Some(node) if self.nodes[node].key.0 == class => self.nodes[node].key.1 + 1,
+        let above = |child: &Top| match child.key {
+            Some((below, height)) if below == class => height + 1,
             _ => 0,
         };
-        let height = above(children[0]).max(above(children[1]));
-        self.nodes.push(Node { children, bits, key: (class, height) });
-        self.order.len() + self.nodes.len() - 1
+        let key = (class, children.iter().map(above).max().unwrap_or(0));
+        let height = 1 + children.iter().map(|child| child.height).max().unwrap_or(0);
+        own[0] = Node { children: children.map(|child| child.index), bits, key };
+        Top { index: self.order.len() + before + end - first - 2, key: Some(key), height }
     }
 
     /// Returns where the right child of a run of at least two rows begins.
