@@ -43,6 +43,22 @@ impl Measured {
         Self::parse(&text).map_err(|reason| format!("{}: {reason}", file.display()).into())
     }
 
+    /// Reads a file that must be of this commit and device.
+    pub(crate) fn of_machine(file: &Path, machine: &Machine) -> Result<Self> {
+        let measured = Self::read(file)?;
+        let source = source(machine);
+        match measured.source.starts_with(&source) {
+            true => Ok(measured),
+            false => {
+                Err(format!("{} is of {}, not {source}", file.display(), measured.source).into())
+            }
+        }
+    }
+
+    pub(crate) fn has(&self, bits: usize) -> bool {
+        self.times.keys().any(|key| key.2 == bits)
+    }
+
     fn parse(text: &str) -> Result<Self> {
         let mut measured = Self::default();
         for line in text.lines().filter(|line| *line != HEADING) {
@@ -61,14 +77,17 @@ impl Measured {
     }
 
     pub(crate) fn csv(&self, machine: &Machine) -> String {
-        let Machine { device, date, commit, .. } = machine;
-        let mut text = format!("# commit {commit}; {device}; {date}\n{HEADING}\n");
+        let mut text = format!("# {}; {}\n{HEADING}\n", source(machine), machine.date);
         for ((operation, operands, bits), Time { algorithm, ms }) in &self.times {
             // Writing to a string does not fail.
             let _ = writeln!(text, "{operation},{operands},{bits},{algorithm},{ms:.4}");
         }
         text
     }
+}
+
+fn source(machine: &Machine) -> String {
+    format!("commit {}; {}", machine.commit, machine.device)
 }
 
 /// Operations that became slower, and operations that are no longer measured.

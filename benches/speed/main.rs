@@ -71,6 +71,9 @@ struct Options {
     /// Folder of the results [default: speed in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Measures only the widths that the folder's `speed.csv` of this commit and device lacks
+    #[arg(long)]
+    resume: bool,
     /// The commit that was built [default: `git describe`]
     #[arg(long)]
     commit: Option<String>,
@@ -150,11 +153,14 @@ fn run(mut options: Options) -> Result<()> {
     let before = options.against.as_deref().map(Measured::read).transpose()?;
     let machine = Machine::of(&device, options.commit.clone());
     let mut operands = Operands::new(1 << batch);
-    let mut measured = Measured::default();
-    let mut shapes = options.shapes()?;
-    shapes.retain(|shape| shape.bits <= 1 << batch);
     let folder = options.folder();
     fs::create_dir_all(&folder)?;
+    let mut measured = match options.resume {
+        true => Measured::of_machine(&folder.join("speed.csv"), &machine)?,
+        false => Measured::default(),
+    };
+    let mut shapes = options.shapes()?;
+    shapes.retain(|shape| shape.bits <= 1 << batch && !measured.has(shape.bits));
     let outcome = shapes.into_iter().try_for_each(|shape| {
         let at = AtShape {
             options: &options,
