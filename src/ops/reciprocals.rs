@@ -189,7 +189,7 @@ impl Reduction<'_> {
             None => a.mul_lo_hi(b)?,
             Some(_) => shifted(a, Op::ShlRows, &self.shifts)?.mul_lo_hi(b)?,
         };
-        self.reduce(&low, high)
+        self.reduce(&low, &high)
     }
 
     /// Computes `a^2 mod v`, for `a` below the divisors.
@@ -202,7 +202,7 @@ impl Reduction<'_> {
             high = high.or(&shifted(&low, Op::ShrRows, &rest)?)?;
             low = shifted(&low, Op::ShlRows, &self.shifts)?;
         }
-        self.reduce(&low, high)
+        self.reduce(&low, &high)
     }
 
     /// Returns `r` or `r - V` from `h + l` and `l`, by a cyclic product.
@@ -226,18 +226,18 @@ impl Reduction<'_> {
 
     /// Computes `(high B + low) / 2^s mod v`, for `high` below the normalized divisors and a
     /// number that `2^s` divides.
-    fn reduce(&self, low: &DynBatch, high: DynBatch) -> Result<DynBatch> {
+    fn reduce(&self, low: &DynBatch, high: &DynBatch) -> Result<DynBatch> {
         let divisors = self.normalized.as_ref().unwrap_or(&self.divisors);
         let (fraction, product) = match &self.transforms[0] {
-            Some(transform) => transform.mul_lo_hi(&high)?,
+            Some(transform) => transform.mul_lo_hi(high)?,
             None => high.mul_lo_hi(&self.inverses)?,
         };
         let (fraction, carry) = fraction.overflowing_add(low)?;
-        let quotient = product.wrapping_add(&high)?;
+        let quotient = product.wrapping_add(high)?;
         drop(product);
         let quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
         let rest = match self.is_wrapped {
-            true => self.wrapped_rest(&wrapped_sum(low, &high)?, low, &quotient, divisors)?,
+            true => self.wrapped_rest(&wrapped_sum(low, high)?, low, &quotient, divisors)?,
             false => {
                 let rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
                 let less = rest.wrapping_sub(divisors)?;

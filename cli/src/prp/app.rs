@@ -82,6 +82,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         stop_on_prime: options.stop_on_prime,
         verify: options.verify,
         batch: batch_cost(&pool),
+        wave: wave(&pool),
         batch_rows: options.batch_rows.map_or(usize::MAX, NonZeroUsize::get),
     };
     let bar = progress_bar(progress, input::size(&options.files), input.bytes());
@@ -217,6 +218,12 @@ fn batch_cost(pool: &Pool) -> f64 {
         _ => CORE_BATCH * cores,
     };
     pool.devices().iter().map(cost).sum()
+}
+
+/// Tests of wide candidates that these devices compute at once: two blocks a multiprocessor.
+fn wave(pool: &Pool) -> usize {
+    let gpus = pool.devices().iter().filter_map(gpuint::Device::gpu);
+    gpus.map(|gpu| 2 * gpu.multiprocessors as usize).sum::<usize>().max(1)
 }
 
 /// Destination of the result lines.

@@ -42,6 +42,10 @@ const BLOCK_TIME: Duration = Duration::from_secs(2);
 /// Candidates of a batch that are evaluated at first, and at a time: with each step twice as many.
 const FIRST_STEP: usize = 16;
 const LAST_STEP: usize = 1 << 14;
+/// Cost of the batches of wide candidates, which fill the devices, in costs of other batches.
+const MAX_COSTS: f64 = 32.0;
+/// Tests in waves from which an incomplete wave is a small part of the time.
+const MAX_WAVES: usize = 16;
 
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +76,8 @@ pub(crate) struct Settings {
     pub(crate) verify: Option<Share>,
     /// Cost of a batch, in tests of 1024 bits.
     pub(crate) batch: f64,
+    /// Tests of wide candidates that the devices compute at once.
+    pub(crate) wave: usize,
     /// Maximum number of candidates of a batch; those of one line stay together.
     pub(crate) batch_rows: usize,
 }
@@ -127,14 +133,19 @@ fn first_block_rows(limit: u64) -> usize {
 
 impl Producer<'_, '_> {
     /// Prepares the next batch; `None` at the end.
+    ///
+    /// A batch of few tests has whole waves: 206 rows take a GPU as long as 264.
     fn next(&mut self) -> Result<Option<Batch>, JobError> {
         if self.block.len() == 0 && !self.read()? {
             return Ok(None);
         }
-        let (mut count, mut cost, mut step) = (0, 0.0, FIRST_STEP);
-        let Settings { batch, batch_rows, sieve, .. } = self.settings;
+        let (mut count, mut tests, mut cost, mut step) = (0, 0, 0.0, FIRST_STEP);
+        let Settings { batch, wave, batch_rows, sieve, .. } = self.settings;
         let block = self.block.as_mut_slice();
-        while cost < batch && count < batch_rows && count < block.len() {
+        while (cost < batch || tests < wave && cost < MAX_COSTS * batch)
+            && count < batch_rows
+            && count < block.len()
+        {
             let end = block.len().min(batch_rows).min(count + step);
             let is_needing = |row: &&Row| row.candidate.needs > 0;
             let end = end + block[end..].iter().take_while(is_needing).count();
@@ -145,7 +156,11 @@ impl Producer<'_, '_> {
             self.times.evaluate += start.elapsed();
             result.map_err(sieve_error)?;
             cost += new.iter().map(Row::cost).sum::<f64>();
+            tests += new.iter().filter(|row| row.is_tested()).count();
             count = end;
+        }
+        if (wave..MAX_WAVES * wave).contains(&tests) {
+            count = rows_with_tests(&block[..count], tests / wave * wave);
         }
         // A whole block is moved as one.
         let rows = match count < self.block.len() {
@@ -188,6 +203,15 @@ impl Producer<'_, '_> {
     }
 }
 
+/// Returns the number of rows up to the test after `tests` tests. A row that needs another one is
+/// not the first one after them.
+fn rows_with_tests(rows: &[Row], tests: usize) -> usize {
+    let mut tested = rows.iter().enumerate().filter(|(_, row)| row.is_tested());
+    let end = tested.nth(tests).map_or(rows.len(), |(index, _)| index);
+    let is_first = |&index: &usize| rows.get(index).is_none_or(|row| row.candidate.needs == 0);
+    (1..=end).rev().find(is_first).unwrap_or(rows.len())
+}
+
 fn sieve_error(error: Error) -> JobError {
     match error {
         Error::Interrupted => JobError::Interrupted,
@@ -196,6 +220,10 @@ fn sieve_error(error: Error) -> JobError {
 }
 
 impl Row {
+    fn is_tested(&self) -> bool {
+        matches!(self.state, State::Number(_))
+    }
+
     /// Time of the tests in units of one of 1024 bits: the products of n bits take about n^1.6
     /// bit operations at these sizes, and there are n of them.
     fn cost(&self) -> f64 {
@@ -482,5 +510,26 @@ impl Tester<'_> {
         {
             *self.found.entry(Arc::clone(&quota.key)).or_default() += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_end_before_a_test_that_needs_no_other() {
+        let row = |(line, is_tested, needs)| Row {
+            candidate: Candidate { needs, ..Candidate::new(line, "7") },
+            state: match is_tested {
+                true => State::Number(BigUint::from(7u32)),
+                false => State::Decided(Verdict::Unit),
+            },
+        };
+        let of = [(1, true, 0), (2, true, 1), (3, false, 0), (4, true, 0), (5, true, 1)];
+        let rows: Vec<Row> = of.map(row).into();
+        let ends = [1, 2, 3, 4].map(|tests| rows_with_tests(&rows, tests));
+        assert_eq!(ends, [5, 3, 3, 5]);
+        assert_eq!(rows_with_tests(&rows[..3], 2), 3);
     }
 }

@@ -316,12 +316,11 @@ mod tests {
         let mut kept = HostMemory::unspecified(residues_bytes(plan.points())).unwrap();
         let address = simt.address(&mut kept).unwrap();
         out.as_bytes_mut().fill(0);
-        // SAFETY: as above, and there is room for the transforms of a row.
-        unsafe {
-            queue_transforms(&simt, plan, factors[1], limbs, address, 1).unwrap();
-            let kept = Some(Kept { address, rows: 1 });
-            Product { kept, ..product }.queue_by(&simt, plan, 1).unwrap();
-        }
+        // SAFETY: the factor has one row, and there is room for its transforms.
+        unsafe { queue_transforms(&simt, plan, factors[1], limbs, address, 1) }.unwrap();
+        let product = Product { kept: Some(Kept { address, rows: 1 }), ..product };
+        // SAFETY: as above, with the transforms of the second factor.
+        unsafe { product.queue_by(&simt, plan, 1) }.unwrap();
         assert!(BigUint::from_bytes_le(out.as_bytes()) == result);
         result
     }
