@@ -201,8 +201,8 @@ fn guard(height: u64) -> u64 {
 }
 
 impl Builder<'_> {
-    /// Makes the nodes over a run of the sorted rows, children first; returns the topmost one. A run
-    /// has a node less than rows, and there are `before` nodes of other runs before them.
+    /// Makes the nodes over a run of the sorted rows, children first; returns the topmost one.
+    /// A run has a node less than rows, and there are `before` nodes of other runs before them.
     fn pair(&self, nodes: &mut [Node], before: usize, first: usize, end: usize) -> Top {
         if end - first == 1 {
             return Top { index: self.order[first], key: None, height: 0 };
