@@ -59,6 +59,7 @@ pub(crate) mod tree;
 mod unprepared;
 pub(crate) mod using;
 pub(crate) mod view;
+mod wrapped;
 mod xgcd;
 
 pub(crate) use view::View;

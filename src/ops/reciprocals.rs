@@ -37,8 +37,8 @@ use std::ops::Deref;
 use gpuint_catalogue::Op;
 use once_cell::race::OnceBox;
 
-use super::cyclic::{is_wrapped, wrapped_difference, wrapped_sum};
 use super::transform::Transform;
+use super::wrapped::{is_wrapped, wrapped_difference, wrapped_sum};
 use super::{View, long_division};
 use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;

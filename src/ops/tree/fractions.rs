@@ -56,7 +56,7 @@ use super::progress::{self, level_done};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::ops::cyclic::is_wrapped;
+use crate::ops::wrapped::is_wrapped;
 
 /// Reduces the fractions of the root modulo all rows, number by number. `products` are the nodes,
 /// the rows at the level 0, in shapes of their fractions.

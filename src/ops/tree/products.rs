@@ -6,7 +6,7 @@ use crate::backend::{BackendKind, Operands};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::KernelId;
-use crate::ops::cyclic::{is_wrapped, wrapped_difference};
+use crate::ops::wrapped::{is_wrapped, wrapped_difference};
 
 /// Computes differences of products of [`times`] and of sums of such products, that are below
 /// `2^BITS - 1`.

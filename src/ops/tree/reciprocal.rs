@@ -35,7 +35,7 @@ use super::products::times;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::ops::cyclic::wrapped_difference;
+use crate::ops::wrapped::wrapped_difference;
 
 /// Highest precision of a seed: such a division takes the host microseconds.
 const SEED: u64 = 2048;

@@ -48,8 +48,8 @@ use crate::backend::cpu::integers::remainder;
 use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::ops::cyclic::{is_wrapped, wrapped_sum};
 use crate::ops::transform::Transform;
+use crate::ops::wrapped::{is_wrapped, wrapped_sum};
 
 /// Longest root by which the host divides longer numbers: its division takes the product of both
 /// lengths, and a device takes four products for each piece of the length of the root.
