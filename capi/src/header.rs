@@ -105,6 +105,8 @@ fn every_operation_of_the_crate_has_a_function() {
     }
     // Objects do not change: nothing is computed into existing ones, and copies are not needed.
     operations.retain(|name| !name.ends_with("_into") && name != "residues_try_clone");
+    // Words of rows have no type in C, which divides by a digit as by any other divisor.
+    operations.retain(|name| !name.ends_with("_digit_words"));
     assert!(operations.len() > 70, "{operations:?}");
     operations.retain(|name| !header.contains(&format!(" gpuint_{name}(")));
     assert!(operations.is_empty(), "without a function: {operations:?}");
