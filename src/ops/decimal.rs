@@ -56,8 +56,11 @@ const MIN_BATCH: usize = 1 << 20;
 /// Maximum size, in bits, of rows that are converted at a time. The device holds about six times as
 /// much.
 const MAX_AT_A_TIME: usize = 1 << 29;
-/// Minimum number of rows that a thread converts at a time.
+/// Minimum number of narrow rows that a thread converts at a time.
 const GRAIN: usize = 8;
+/// Minimum size, in bytes, of the rows that a thread converts at a time where they are fewer: a
+/// copied chunk has a few tens of the widest rows.
+const GRAIN_BYTES: usize = 1 << 12;
 
 /// Returns the number of decimal digits that a digit of the shape holds.
 fn digits_of_kind(digit: DigitKind) -> usize {
@@ -210,7 +213,8 @@ impl Chunk<'_> {
             // Texts have less than 2^32 digits.
             Ok((unused + leading_zeros(place)) as u32)
         };
-        let written = rows.zip(places).with_min_len(GRAIN);
+        let grain = (GRAIN_BYTES / self.row_bytes).clamp(1, GRAIN);
+        let written = rows.zip(places).with_min_len(grain);
         on_pool(|| {
             written.try_for_each(|((row, bytes), (place, start))| {
                 *start = write(row, bytes, place)?;
