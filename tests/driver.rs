@@ -510,6 +510,12 @@ fn memory_of_secrets_is_overwritten_before_it_is_freed() {
         let work = || {
             let secret = SecretBatch::from_le_bytes(&device, shape, &rows)?;
             assert_eq!(*secret.to_le_bytes()?, rows);
+            // More than a part of a copy.
+            let long = row.repeat(CHUNK / row.len() + 5);
+            let secrets = SecretBatch::from_le_bytes(&device, shape, &long)?;
+            assert!(*secrets.to_le_bytes()? == long);
+            let value = BigUint::from_bytes_le(&row);
+            assert!(secrets.to_biguints()?.iter().all(|found| *found == value));
             let modulus = SecretModulus::splat(&device, shape, &row)?;
             let exponents = SecretExponents::of_rows(&device, shape, 1024, &rows)?;
             let powers = secret.pow_secret(&exponents, &modulus)?;

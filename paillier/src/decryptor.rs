@@ -27,7 +27,6 @@ use std::fmt;
 use crypto_bigint::{BoxedUint, Odd};
 use gpuint::{Device, DynBatch, SecretBatch, SecretExponents, SecretFactor, SecretModulus, Shape};
 use num_bigint::{BigInt, BigUint};
-use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::ciphertexts::Ciphertexts;
@@ -176,10 +175,7 @@ impl Decryptor {
         drop(rows);
         let [p, q] = &self.factors;
         let part = q.add_part(&high, &low, &self.zero)?;
-        let bytes = p.add_part(&high, &low, &part)?.to_le_bytes()?;
-        Ok(gpuint::threads::install(|| {
-            bytes.par_chunks(width / 8).map(BigUint::from_bytes_le).collect()
-        }))
+        Ok(p.add_part(&high, &low, &part)?.to_biguints()?)
     }
 
     /// Decrypts signed numbers.

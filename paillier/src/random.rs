@@ -2,35 +2,51 @@
 //!
 //! Tasks of one call have the same seed and streams of their own, so that no keystream repeats.
 
+use std::ops::Deref;
+
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use num_bigint::BigUint;
 use rayon::prelude::*;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Result};
 
 /// Numbers of a task.
 const DRAWN: usize = 256;
 
+/// Bytes that are overwritten when they are dropped: as one slice, where `Zeroizing` of a vector
+/// takes a byte at a time.
+pub(crate) struct Drawn(Vec<u8>);
+
+impl Deref for Drawn {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        let parts = self.0.par_chunks_mut(1 << 20);
+        gpuint::threads::install(|| parts.for_each(Zeroize::zeroize));
+    }
+}
+
 /// Draws `rows` numbers evenly from 1 to `largest`, `row_bytes` bytes each, the least significant
-/// first. The bytes are wiped when they are dropped.
-pub(crate) fn numbers(
-    largest: &BigUint,
-    rows: usize,
-    row_bytes: usize,
-) -> Result<Zeroizing<Vec<u8>>> {
+/// first.
+pub(crate) fn numbers(largest: &BigUint, rows: usize, row_bytes: usize) -> Result<Drawn> {
     let mut seed = Zeroizing::new([0; 32]);
     getrandom::fill(seed.as_mut()).map_err(|error| Error::Randomness(error.to_string()))?;
     let len = rows.saturating_mul(row_bytes);
-    let mut numbers = Zeroizing::new(Vec::new());
-    let no_memory = |_| gpuint::Error::OutOfMemory { bytes: len as u64 };
-    numbers.try_reserve_exact(len).map_err(no_memory)?;
-    numbers.resize(len, 0);
+    let no_memory = |()| gpuint::Error::OutOfMemory { bytes: len as u64 };
+    // Zeros of the operating system: each task is the first to touch its pages.
+    let mut numbers = Drawn(bytemuck::allocation::try_zeroed_vec(len).map_err(no_memory)?);
     let (largest, bits) = (largest.to_bytes_le(), largest.bits());
     let mask = u8::MAX >> ((8 - bits % 8) % 8);
     gpuint::threads::install(|| {
-        let tasks = numbers.par_chunks_mut(DRAWN * row_bytes).enumerate();
+        let tasks = numbers.0.par_chunks_mut(DRAWN * row_bytes).enumerate();
         tasks.for_each(|(task, part)| {
             let mut generator = ChaCha20Rng::from_seed(*seed);
             generator.set_stream(task as u64);

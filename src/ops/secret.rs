@@ -21,11 +21,14 @@ use std::fmt;
 use std::hint::black_box;
 
 use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::backend::cpu::secret::write_record;
-use crate::backend::host::zeroed_vec;
-use crate::backend::{Buffer, HostBuffer, Operands, Params};
+use crate::backend::host::{
+    PART_BYTES, check_room, copy_bytes, parts, read_integer, read_rows, reserved_vec, zeroed_vec,
+};
+use crate::backend::{HostBuffer, Operands, Params};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -61,11 +64,11 @@ impl SecretBatch {
         device.check_shape(shape)?;
         let rows = whole_rows(bytes.len(), shape.bytes())?;
         let mut secret = Self(DynBatch::alloc(device, shape, rows)?);
-        if !bytes.is_empty() {
-            let mut staged = device.memory().alloc_host(bytes.len())?;
-            let copied = copy_in(device, &mut *staged, secret.0.buffer_mut(), bytes);
-            copied.and(wipe_host(&mut *staged))?;
-        }
+        let target = secret.0.buffer_mut();
+        each_part(device, bytes.len(), shape.bytes(), |staged, start, len| {
+            copy_bytes(&bytes[start..start + len], &mut staged.bytes_mut()?[..len]);
+            device.memory().upload_from(target, start as u64, staged, 0..len)
+        })?;
         Ok(secret)
     }
 
@@ -75,12 +78,37 @@ impl SecretBatch {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_le_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         let mut bytes = Zeroizing::new(zeroed_vec(self.len() * self.shape().bytes())?);
-        if !bytes.is_empty() {
-            let mut staged = self.device().memory().alloc_host(bytes.len())?;
-            let copied = copy_out(self.device(), &mut *staged, self.0.buffer(), &mut bytes);
-            copied.and(wipe_host(&mut *staged))?;
-        }
+        let mut copied = 0;
+        self.read_parts(|part| {
+            copy_bytes(part, &mut bytes[copied..copied + part.len()]);
+            copied += part.len();
+            Ok(())
+        })?;
         Ok(bytes)
+    }
+
+    /// Returns the values, which are the caller's to wipe.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
+        let mut values = reserved_vec(self.len())?;
+        let row_bytes = self.shape().bytes();
+        self.read_parts(|part| {
+            check_room(part.len() / row_bytes, row_bytes)?;
+            read_rows(part, row_bytes, read_integer, &mut values);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Reads the rows in parts, in their order.
+    fn read_parts(&self, mut read: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (device, row_bytes) = (self.device(), self.shape().bytes());
+        each_part(device, self.len() * row_bytes, row_bytes, |staged, start, len| {
+            device.memory().download_to(self.0.buffer(), start as u64, staged, 0..len)?;
+            read(&staged.bytes()?[..len])
+        })
     }
 
     /// Copies the rows on their device to a batch that is not secret.
@@ -166,31 +194,20 @@ impl fmt::Debug for SecretBatch {
     }
 }
 
-fn copy_in(
+/// Calls `copy(staged, start, len)` for the parts of a copy of whole rows, with page-locked memory
+/// that no other copy uses. It is overwritten after the last copy, also of a call that fails.
+fn each_part(
     device: &Device,
-    staged: &mut dyn HostBuffer,
-    target: &mut Buffer,
-    bytes: &[u8],
+    bytes: usize,
+    row_bytes: usize,
+    mut copy: impl FnMut(&mut dyn HostBuffer, usize, usize) -> Result<()>,
 ) -> Result<()> {
-    staged.bytes_mut()?.copy_from_slice(bytes);
-    device.memory().upload_from(target, 0, staged, 0..bytes.len())
-}
-
-fn copy_out(
-    device: &Device,
-    staged: &mut dyn HostBuffer,
-    source: &Buffer,
-    bytes: &mut [u8],
-) -> Result<()> {
-    device.memory().download_to(source, 0, staged, 0..bytes.len())?;
-    bytes.copy_from_slice(staged.bytes()?);
-    Ok(())
-}
-
-/// Overwrites host memory after the last copy.
-fn wipe_host(staged: &mut dyn HostBuffer) -> Result<()> {
-    staged.bytes_mut()?.zeroize();
-    Ok(())
+    let mut parts = parts(bytes, row_bytes, PART_BYTES).peekable();
+    let Some(&(_, longest)) = parts.peek() else { return Ok(()) };
+    let mut staged = device.memory().alloc_host(longest)?;
+    let copied = parts.try_for_each(|(start, len)| copy(&mut *staged, start, len));
+    let wiped = staged.bytes_mut().map(Zeroize::zeroize);
+    copied.and(wiped)
 }
 
 /// Secret exponents of a public length: one for each row, or one for all rows.

@@ -71,6 +71,7 @@ impl Check for Secrets {
                         }
                         let bytes = bytes_of(found.iter(), shape.bits);
                         tally.row(*power.to_le_bytes()? == bytes, || format!("{what}: bytes"));
+                        tally.row(power.to_biguints()? == found, || format!("{what}: numbers"));
                     }
                 }
                 Ok(())
