@@ -321,3 +321,25 @@ fn wide_rows_are_tested_by_lucas_without_a_kernel() -> Result<()> {
     }
     Ok(())
 }
+
+/// `k 2^n + 1` has `n` powers to look at. Numbers of Fermat have -1 long before the last ones.
+#[test]
+fn rows_with_many_powers_are_strong_by_the_last_or_by_all() -> Result<()> {
+    let device = Device::cpu();
+    let proth = [(3u32, 189), (3, 190), (3, 438), (1, 64), (1, 128), (1, 256), (5, 500), (9, 16)];
+    let numbers = proth.map(|(k, n)| power(n) * k + 1u32);
+    // The second width computes powers modulo special rows by folds.
+    for bits in [512, 32768] {
+        let shape = narrowest(bits).expect("the width is built");
+        let n = DynBatch::from_biguints(&device, shape, &numbers)?;
+        for base in [2u32, 3, 5, 257].map(BigUint::from) {
+            let strong = n.is_strong_probable_prime(&base)?.to_bools()?;
+            let expected = numbers.each_ref().map(|n| primes::is_strong(n, &base));
+            assert_eq!(strong, expected, "{bits} bits, base {base}");
+        }
+        let bases = DynBatch::splat(&device, shape, 2u64, numbers.len())?;
+        let strong = n.is_strong_probable_prime_rows(&bases)?.to_bools()?;
+        assert_eq!(strong, numbers.each_ref().map(|n| primes::is_strong(n, &2u32.into())));
+    }
+    Ok(())
+}

@@ -15,7 +15,8 @@ use crate::strategy::Strategy;
 
 impl View<'_> {
     pub(crate) fn fermat_residues(&self, base: &BigUint) -> Result<(DynBatch, Vec<u64>)> {
-        if let Some(residues) = self.special_fermat_residues(base)? {
+        let less = self.wrapping_sub_all(&BigUint::from(1u32))?;
+        if let Some(residues) = self.special_powers(base, &less)? {
             let words = residues.view().low_words()?;
             return Ok((residues, words));
         }
@@ -31,9 +32,13 @@ impl View<'_> {
         Ok((residues, words))
     }
 
-    /// Computes the residues by folds; `None` if a row is not special, the base or the rows are too
-    /// long or short for them, or the strategy selects products.
-    fn special_fermat_residues(&self, base: &BigUint) -> Result<Option<DynBatch>> {
+    /// Computes `base^exponents` modulo the rows by folds; `None` if a row is not special, the base
+    /// or the rows are too long or short for them, or the strategy selects products.
+    pub(super) fn special_powers(
+        &self,
+        base: &BigUint,
+        exponents: &DynBatch,
+    ) -> Result<Option<DynBatch>> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
             && base > 0
@@ -44,8 +49,7 @@ impl View<'_> {
         }
         let Some(special) = recognized(self.batch)? else { return Ok(None) };
         let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
-        let exponents = self.batch.wrapping_sub_all(1)?;
-        DynResidues::powers_of(base, &exponents, &modulus)?.to_batch().map(Some)
+        DynResidues::powers_of(base, exponents, &modulus)?.to_batch().map(Some)
     }
 
     /// Returns the lowest 64 bits of each row.

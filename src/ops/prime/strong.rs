@@ -11,9 +11,11 @@
 //! An odd composite number passes for less than a fourth of the bases.
 //!
 //! To base 2 one kernel tests a row (`kernels/prime/strong.cuh`) where there are kernels for powers
-//! of the same arithmetic. Else the power `b^d` is computed for all rows. About half of the rows
-//! have `s = 1` and are then decided. The others are squared, and leave once they are
-//! decided.
+//! of the same arithmetic. Else the power `x = b^(d 2^(s - t))` is computed for all rows, with
+//! `t = min(s, 16)`. It is squared until it is -1, at most `t - 1` times, and decided rows leave. A
+//! row with `t < s` and `x = 1` may have had -1 before: it is tested again with `t = s`. Modulo a
+//! prime, `x` is 1 for one base of `2^t`. Without the bound, primes `k 2^n + 1` would take a call
+//! for each of `n` squares.
 
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
@@ -21,15 +23,18 @@ use num_bigint::BigUint;
 use super::{faces, picked, residues_of, set_rows};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::mask::Mask;
+use crate::mask::{Mask, Table};
 use crate::ops::View;
+
+/// Powers of a sequence that are looked at before a row is tested by all of its powers.
+const MAX_SQUARES: usize = 16;
 
 impl View<'_> {
     pub(crate) fn is_strong_probable_prime(&self, base: &BigUint) -> Result<Mask> {
         if *base == BigUint::from(2u32) && self.has_engine_of_powers(Op::StrongBase2) {
             return self.produce_mask(|mask| self.test(Op::StrongBase2, self.operands(), mask));
         }
-        self.tested(|rows, _| rows.are_strong(&residues_of(base, rows)?))
+        self.tested(|rows, _| rows.are_strong(&residues_of(base, rows)?, Some(base)))
     }
 
     pub(crate) fn is_strong_probable_prime_rows(&self, bases: &DynBatch) -> Result<Mask> {
@@ -37,7 +42,7 @@ impl View<'_> {
         self.tested(|rows, indices| {
             let gathered = if rows.len() == bases.len() { None } else { Some(indices) };
             let gathered = gathered.map(|indices| bases.gather(indices)).transpose()?;
-            rows.are_strong(&gathered.as_ref().unwrap_or(bases).view().rem(rows.batch)?)
+            rows.are_strong(&gathered.as_ref().unwrap_or(bases).view().rem(rows.batch)?, None)
         })
     }
 
@@ -58,21 +63,53 @@ impl View<'_> {
         })
     }
 
-    /// Tests odd rows above 1 by bases below them. The base 0 is no unit: its row passes.
-    fn are_strong(self, bases: &DynBatch) -> Result<Vec<bool>> {
+    /// Tests odd rows above 1 by bases below them, which are the residues of `base` where there is
+    /// one. The base 0 is no unit: its row passes.
+    fn are_strong(self, bases: &DynBatch, base: Option<&BigUint>) -> Result<Vec<bool>> {
+        let (mut passes, open) = self.strong_by_squares(bases, base, MAX_SQUARES)?;
+        if !open.is_empty() {
+            let (rows, bases) = (self.gather(&open)?, bases.gather(&open)?);
+            let view = View { batch: &rows, strategy: self.strategy };
+            let (again, _) = view.strong_by_squares(&bases, base, usize::MAX)?;
+            for (row, is_strong) in open.into_iter().zip(again) {
+                passes[row] = is_strong;
+            }
+        }
+        Ok(passes)
+    }
+
+    /// Tests rows by the last `most` powers of their sequences. Also returns the rows whose first
+    /// one is 1 and has others before it.
+    fn strong_by_squares(
+        self,
+        bases: &DynBatch,
+        base: Option<&BigUint>,
+        most: usize,
+    ) -> Result<(Vec<bool>, Vec<usize>)> {
         let View { strategy, .. } = self;
         let minus_one = self.wrapping_sub_all(&BigUint::from(1u32))?;
         let zeros = minus_one.trailing_zeros()?;
-        let distances: Vec<usize> = zeros.iter().map(|&zeros| zeros as usize).collect();
-        let exponents = minus_one.shr_rows(&distances)?;
-        let view = View { batch: bases, strategy };
-        let power = view.pow_mod(&exponents, &self.prepare()?)?;
-        let ones = power.eq_mask_all(&BigUint::from(1u32))?.or(&bases.is_zero_mask()?)?;
-        let mut passes = ones.or(&power.eq_mask(&minus_one)?)?.to_bools()?;
+        let powers: Vec<usize> = zeros.iter().map(|&zeros| most.min(zeros as usize)).collect();
+        let exponents = minus_one.shr_rows(&powers)?;
+        let special = base.map(|base| self.special_powers(base, &exponents)).transpose()?.flatten();
+        let power = match special {
+            Some(power) => power,
+            None => View { batch: bases, strategy }.pow_mod(&exponents, &self.prepare()?)?,
+        };
+        let no_units = bases.is_zero_mask()?;
+        let ones = power.eq_mask_all(&BigUint::from(1u32))?.combine(&no_units, Table::AND_NOT)?;
+        let mut passes = no_units.or(&power.eq_mask(&minus_one)?)?.to_bools()?;
+        let (mut open, mut left) = (Vec::new(), Vec::new());
+        for (row, is_one) in ones.to_bools()?.into_iter().enumerate() {
+            match is_one {
+                true if powers[row] < zeros[row] as usize => open.push(row),
+                true => passes[row] = true,
+                false if !passes[row] && powers[row] > 1 => left.push(row),
+                false => {}
+            }
+        }
 
-        // Undecided rows, and for each its index.
-        let mut left: Vec<usize> =
-            (0..self.len()).filter(|&row| !passes[row] && zeros[row] > 1).collect();
+        // The place of each undecided row in the batch of the last step.
         let mut place = left.clone();
         let (mut power, mut minus_one) = (power, minus_one);
         for squares in 1.. {
@@ -88,11 +125,11 @@ impl View<'_> {
                 passes[row] = *is_minus_one;
             }
             place = (0..left.len())
-                .filter(|&i| !is_minus_one[i] && zeros[left[i]] > squares + 1)
+                .filter(|&i| !is_minus_one[i] && powers[left[i]] > squares + 1)
                 .collect();
             left = picked(&left, &place)?;
         }
-        Ok(passes)
+        Ok((passes, open))
     }
 }
 
