@@ -520,6 +520,7 @@ impl Op {
     pub const fn tuned_as(self) -> Self {
         match self {
             Self::PowProductMod
+            | Self::PowSecret
             | Self::PrepareOdd
             | Self::MulResidues
             | Self::SquareResidues

@@ -240,9 +240,14 @@ impl Table {
     /// Returns the choices for batches of few rows: operation, widths, maximum number of rows,
     /// algorithm.
     pub fn few_rows(&self) -> impl Iterator<Item = (Op, [usize; 2], usize, Algorithm)> {
-        self.choices.iter().filter_map(|choice| {
-            let (op, algorithm) = choice.kernel()?;
-            Some((op, choice.bits, choice.rows?, algorithm))
+        self.choices.iter().flat_map(|choice| {
+            let measured = choice.kernel().zip(choice.rows);
+            measured.into_iter().flat_map(move |((op, algorithm), rows)| {
+                // Powers of secrets have the grids of other powers.
+                let secret = (op == Op::PowMod).then_some(Op::PowSecret);
+                let ops = std::iter::once(op).chain(secret);
+                ops.map(move |op| (op, choice.bits, rows, algorithm))
+            })
         })
     }
 

@@ -76,8 +76,6 @@ fn compiled(
     let rows = ptx::catalogue().expect("the catalogue").rows();
     let kernels: Vec<_> = rows
         .filter(|row| row.is_offered(shape) && wanted(row.op, row.algorithm))
-        // The interpreter only rounds to nearest, and these kernels round toward zero.
-        .filter(|row| row.algorithm != Algorithm::By(Product::Fp64))
         .map(|row| Kernel { row, shape, block: BLOCK })
         .collect();
     let compiled = ptx::compile(&nvcc, kernels.iter().copied(), flags)

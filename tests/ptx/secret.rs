@@ -90,7 +90,7 @@ fn launch(
 }
 
 fn secret_power(
-    module: &Module,
+    (module, by): (&Module, Product),
     secret: &Secret,
     (bits, exponent_bits): (usize, usize),
     rows: usize,
@@ -99,7 +99,7 @@ fn secret_power(
     let records = secret_records(std::slice::from_ref(&secret.modulus), bits);
     let length = NonZeroU32::new(exponent_bits as u32);
     let given = launch(secret, bits, rows, records, length);
-    let run = run(module, &format!("gpuint_pow_secret_b{bits}"), &given, traced);
+    let run = run(module, &format!("gpuint_pow_secret_{}_b{bits}", by.name()), &given, traced);
     let expected = oracle::pow_mod(&secret.base, &secret.exponent, &secret.modulus);
     let expected = bytes_of(std::iter::repeat_n(&expected, rows), bits);
     assert!(run.outcome.outputs[0] == expected, "{bits} bits, {}: a wrong power", secret.name);
@@ -122,15 +122,20 @@ fn prepared(module: &Module, divisor: &BigUint, bits: usize) -> Vec<u8> {
 }
 
 /// The same power by the kernel whose time may depend on operands.
-fn fast_power(module: &Module, secret: &Secret, bits: usize, rows: usize, traced: bool) -> Counts {
+fn fast_power(
+    (module, by): (&Module, Product),
+    secret: &Secret,
+    bits: usize,
+    rows: usize,
+    traced: bool,
+) -> Counts {
     let given = launch(secret, bits, rows, prepared(module, &secret.modulus, bits), None);
-    run(module, &format!("gpuint_pow_mod_tensor_b{bits}"), &given, traced).counts
+    run(module, &format!("gpuint_pow_mod_{}_b{bits}", by.name()), &given, traced).counts
 }
 
-fn module(bits: usize) -> Option<Module> {
+fn module(bits: usize, product: Product) -> Option<Module> {
     let is_of_powers = |op, by: Algorithm| match op {
-        Op::PowSecret => true,
-        Op::PowMod => by.product() == Some(Product::TensorCore),
+        Op::PowSecret | Op::PowMod => by.product() == Some(product),
         Op::Prepare => by.product() == Some(Product::Classical),
         _ => false,
     };
@@ -171,11 +176,11 @@ fn check_instructions(counts: &Counts) {
     }
 }
 
-fn check_traces(bits: usize, exponent_bits: usize) {
-    let Some(module) = module(bits) else { return };
+fn check_traces(by: Product, bits: usize, exponent_bits: usize) {
+    let Some(module) = module(bits, by) else { return };
     let secrets = secrets(bits, exponent_bits);
     let found = differences(&secrets, |secret| {
-        let counts = secret_power(&module, secret, (bits, exponent_bits), ROWS, true);
+        let counts = secret_power((&module, by), secret, (bits, exponent_bits), ROWS, true);
         check_instructions(&counts);
         counts.trace
     });
@@ -184,47 +189,65 @@ fn check_traces(bits: usize, exponent_bits: usize) {
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_1024_bits() {
-    check_traces(1024, 48);
+    check_traces(Product::TensorCore, 1024, 48);
 }
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_2048_bits() {
-    check_traces(2048, 40);
+    check_traces(Product::TensorCore, 2048, 40);
 }
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_4096_bits() {
-    check_traces(4096, 16);
+    check_traces(Product::TensorCore, 4096, 16);
 }
 
-/// The fast kernel is a leak: the comparison that finds none above finds it.
+#[test]
+fn traces_of_secret_powers_by_threads_are_equal() {
+    check_traces(Product::Fp64, 1024, 48);
+}
+
+/// The fast kernels are leaks: the comparison that finds none above finds them.
 #[test]
 fn traces_of_fast_powers_differ() {
-    let Some(module) = module(1024) else { return };
-    let secrets = secrets(1024, 48);
-    let found = differences(&secrets, |secret| fast_power(&module, secret, 1024, ROWS, true).trace);
-    let names: Vec<_> = found.iter().filter_map(|text| text.split_once(':')).collect();
-    for leak in ["exponent 1", "exponent of ones", "short modulus"] {
-        assert!(names.iter().any(|(name, _)| *name == leak), "{leak} is not found: {found:?}");
+    for (by, leaks) in [
+        (Product::TensorCore, ["exponent 1", "exponent of ones", "short modulus"]),
+        (Product::Fp64, ["exponent 0", "exponent 1", "exponent of ones"]),
+    ] {
+        let Some(module) = module(1024, by) else { return };
+        let found = differences(&secrets(1024, 48), |secret| {
+            fast_power((&module, by), secret, 1024, ROWS, true).trace
+        });
+        let names: Vec<_> = found.iter().filter_map(|text| text.split_once(':')).collect();
+        for leak in leaks {
+            assert!(names.iter().any(|(name, _)| *name == leak), "{leak} is not found: {found:?}");
+        }
     }
 }
 
-/// Secrets cost at most a quarter more instructions, and as many matrix products but for digits
-/// that are 0.
+/// Secrets cost at most a quarter more instructions, and as many products but for digits that are
+/// 0.
 #[test]
 fn secret_powers_cost_little_more_than_fast_ones() {
     let mut dear = Vec::new();
-    for (bits, exponent_bits) in [(1024, 512), (2048, 512), (4096, 512)] {
-        let Some(module) = module(bits) else { return };
+    let by_tensor_cores = [1024, 2048, 4096].map(|bits| (Product::TensorCore, bits));
+    for (by, bits) in by_tensor_cores.into_iter().chain([(Product::Fp64, 1024)]) {
+        let exponent_bits = 512;
+        let Some(module) = module(bits, by) else { return };
         let secret = &secrets(bits, exponent_bits)[0];
-        let kept = secret_power(&module, secret, (bits, exponent_bits), 1, false);
-        let fast = fast_power(&module, secret, bits, 1, false);
+        let kept = secret_power((&module, by), secret, (bits, exponent_bits), 1, false);
+        let fast = fast_power((&module, by), secret, bits, 1, false);
         let ratio = |of: fn(&Counts) -> u64| of(&kept) as f64 / of(&fast) as f64;
         let instructions = ratio(|counts| counts.total.warp);
-        let products = ratio(|counts| counts.matching("mma").warp);
+        let of_products = match by {
+            Product::Fp64 => |counts: &Counts| counts.matching("fma").warp,
+            _ => |counts: &Counts| counts.matching("mma").warp,
+        };
+        let products = ratio(of_products);
         let words = format!(
-            "{bits} bits, exponents of {exponent_bits}: {instructions:.3} of the instructions, \
-             {products:.3} of the matrix products"
+            "{bits} bits by {}, exponents of {exponent_bits}: {instructions:.3} of the \
+             instructions, {products:.3} of the products",
+            by.name()
         );
         println!("{words}");
         if instructions > 1.25 || products > 1.05 {

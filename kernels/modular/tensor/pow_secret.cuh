@@ -1,8 +1,5 @@
-// PowSecret: a^e mod n for odd n, where e and n are secret: neither branches nor addresses nor the
-// number of instructions depend on them or on a. tests/ptx compares the traces of pairs of secrets.
-//
-// A row has a record of two integers, made on the host: n and 2^(2 BITS) mod n. The length of all
-// exponents in bits is params.exponent_bits, which is public; bits above it are zero.
+// PowSecret by tensor cores, a warp to a row: a^e mod n for odd n, where e and n are secret
+// (neither branches nor addresses nor the number of instructions depend on them or on a).
 //
 // Left to right by windows of k bits (modular/pow_mod.cuh), all of them: a digit 0 multiplies by
 // the power 0, and leading zeros are squared. The table has the powers 0 .. 2^k - 1. A power is
@@ -29,9 +26,8 @@ __host__ __device__ constexpr u32 secret_window_bits(u32 exponent_bits) {
   return min_of(max_of(window_bits(exponent_bits), 2), MAX_WINDOW - 1);
 }
 
-// in[0] = a, in[1] = e, in[2] = records of two integers, out[0] = a^e mod n.
 template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
-struct PowSecret : RegularFrame<S, Policy> {
+struct SecretPower : RegularFrame<S, Policy> {
   using Base = RegularFrame<S, Policy>;
   using Record = SecretModulus<S, 2>;
   using Products = typename Base::Products;

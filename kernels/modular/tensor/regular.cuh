@@ -7,6 +7,7 @@
 #pragma once
 #include "core/abi.cuh"
 #include "fused/frame.cuh"
+#include "modular/secret.cuh"
 #include "modular/tensor/montgomery.cuh"
 
 namespace gpuint {
@@ -81,25 +82,6 @@ struct RegularProducts : FusedProducts<TILES, SHARED_WIDE, KEPT> {
     GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) p[tile] ^= sum[tile];
     return out;
-  }
-};
-
-// Records of secret odd moduli: n, 2^(2 BITS) mod n, and for COUNT = 3 a factor times 2^(2 BITS)
-// mod n.
-template <class S, u32 COUNT>
-struct SecretModulus {
-  static constexpr u32 LIMBS = COUNT * S::N;
-  const u32* record;
-
-  GPUINT_DEVICE SecretModulus(const Operands& o, u64 row)
-      : record(static_cast<const u32*>(o.in[2]) +
-               (o.params.broadcast_divisor != 0 ? 0 : row * LIMBS)) {}
-
-  GPUINT_DEVICE const u32* n() const { return record; }
-  GPUINT_DEVICE const u32* square() const { return record + S::N; }
-  GPUINT_DEVICE const u32* factor() const {
-    static_assert(COUNT == 3);
-    return record + 2 * S::N;
   }
 };
 
