@@ -3,14 +3,8 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/rows.cuh"
-#include "core/strategies.cuh"
 
 namespace gpuint {
-
-// in[0] = a, in[1] = e, in[2] = records of two integers, out[0] = a^e mod n for odd n. The length
-// of all exponents in bits is params.exponent_bits, which is public; bits above it are zero.
-template <class S, class M>
-struct PowSecret;
 
 // Records of secret odd moduli: n, 2^(2 BITS) mod n, and for COUNT = 3 a factor times 2^(2 BITS)
 // mod n.

@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, Device, DynBatch, Error, Op, Result, SecretBatch, SecretExponents, SecretFactor,
-    SecretModulus, Shape, is_offered, narrowest,
+    Algorithm, Device, DynBatch, Error, Op, Product, Result, SecretBatch, SecretExponents,
+    SecretFactor, SecretModulus, Shape, is_offered, narrowest,
 };
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, on_every_backend};
@@ -45,7 +45,7 @@ impl Check for Secrets {
     const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        if !is_offered(Op::PowSecret, Algorithm::Only, shape) {
+        if !is_offered(Op::PowSecret, Algorithm::By(Product::TensorCore), shape) {
             for device in setting.devices() {
                 let error = SecretModulus::splat(device, shape, &vec![1; shape.bytes()]).err();
                 let is_right = matches!(error, Some(Error::KernelMissing { .. }));

@@ -1,5 +1,6 @@
 // Powers of secrets by FP64 multipliers.
 #pragma once
+#include "dispatch/secret/operations.cuh"
 #include "modular/fp64/pow_secret.cuh"
 
 namespace gpuint {

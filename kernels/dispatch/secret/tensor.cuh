@@ -1,5 +1,6 @@
 // Powers of secrets by tensor cores.
 #pragma once
+#include "dispatch/secret/operations.cuh"
 #include "modular/tensor/pow_secret.cuh"
 
 namespace gpuint {
