@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, Shape, Strategy, Texts,
-    algorithms,
+    Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, SecretBatch,
+    SecretExponents, SecretFactor, SecretModulus, Shape, Strategy, Texts, algorithms,
 };
 use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
 use gpuint_benches::workload::Workload;
@@ -38,6 +38,7 @@ impl AtShape<'_> {
         self.products(&mut batches)?;
         self.residues(&mut batches)?;
         self.powers(&batches)?;
+        self.secrets(&batches)?;
         self.primes(&batches)?;
         self.exact(&batches)?;
         self.number_theory(&batches)?;
@@ -174,6 +175,49 @@ impl AtShape<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Powers and sums with secret operands, modulo one number for all rows.
+    fn secrets(&mut self, batches: &Batches) -> Result<()> {
+        let shape = batches.u.shape();
+        let is_asked = |op: &Op| has_kernel(*op, shape) && self.is_asked(op.name());
+        if ![Op::PowSecret, Op::MulAddSecret].iter().any(is_asked) {
+            return Ok(());
+        }
+        let powers = batches.for_powers(true)?;
+        let (bases, rows) = (&powers.u, powers.u.len());
+        let [_, exponents] = &powers.out;
+        let modulus = powers.v.row(0)?;
+        let one = bytes_of(std::iter::once(&modulus), shape.bits);
+        let secret = SecretModulus::splat(self.device, shape, &one)?;
+        let bytes = exponents.to_le_bytes()?;
+        let secrets = SecretExponents::of_rows(self.device, shape, shape.bits, &bytes)?;
+        let mut power = None;
+        let is_timed = self.time(shape, rows, Op::PowSecret, "one odd modulus", || {
+            power = Some(bases.pow_secret(&secrets, &secret)?);
+            Ok(())
+        })?;
+        let power = power.map(|power| power.reveal()).transpose()?;
+        check_some(Op::PowSecret.name(), shape, if is_timed { rows } else { 0 }, |row| {
+            let Some(power) = &power else { return Ok(false) };
+            let expected = oracle::pow_mod(&bases.row(row)?, &exponents.row(row)?, &modulus);
+            Ok(power.row(row)? == expected)
+        })?;
+
+        let factor = exponents.row(0)?;
+        let secret = SecretFactor::splat(self.device, shape, &bytes[..shape.bits / 8], &one)?;
+        let addends = SecretBatch::from_le_bytes(self.device, shape, &bytes)?;
+        let mut sum = None;
+        let is_timed = self.time(shape, rows, Op::MulAddSecret, "one odd modulus", || {
+            sum = Some(bases.mul_add_secret(&secret, &addends)?);
+            Ok(())
+        })?;
+        let sum = sum.map(|sum| sum.reveal()).transpose()?;
+        check_some(Op::MulAddSecret.name(), shape, if is_timed { rows } else { 0 }, |row| {
+            let Some(sum) = &sum else { return Ok(false) };
+            let expected = (bases.row(row)? * &factor + exponents.row(row)?) % &modulus;
+            Ok(sum.row(row)? == expected)
+        })
     }
 
     /// Tests of odd numbers of full length for probable primes, with the host's search for the

@@ -7,7 +7,7 @@ use crate::against::Measured;
 use gpuint_benches::machine::Machine;
 
 /// Headings of the tables and the operations in each.
-const TABLES: [(&str, &[&str]); 7] = [
+const TABLES: [(&str, &[&str]); 8] = [
     (
         "Sums, shifts, comparisons, division by a digit",
         &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero_mask", "div_rem_digit"],
@@ -26,6 +26,7 @@ const TABLES: [(&str, &[&str]); 7] = [
             "pow_product_mod",
         ],
     ),
+    ("Secret operands", &["pow_secret", "mul_add_secret"]),
     ("Tests for probable primes", &["strong_base2", "strong_lucas"]),
     (
         "Exact divisions, roots, common divisors, inverses and fractions",
@@ -35,7 +36,7 @@ const TABLES: [(&str, &[&str]); 7] = [
 ];
 
 /// Operations whose rows a second are stated.
-const RATES: [&str; 3] = ["pow_mod", "strong_base2", "strong_lucas"];
+const RATES: [&str; 4] = ["pow_mod", "pow_secret", "strong_base2", "strong_lucas"];
 
 pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
     let Machine { device, driver, processor, date, commit, .. } = machine;
