@@ -86,6 +86,8 @@ struct SecretPower : ThreadRows {
     static_assert(D / 2 % PART == 0, "whole parts");
     GPUINT_UNROLL(1)
     for (u32 j = 0; j < D / 2; j += PART) {
+      // Asked once: the digits of the other powers are at fixed distances.
+      const ulonglong2* const from = pair(o, 0, j);
       u64 digits[2 * PART] = {};
       GPUINT_UNROLL(4)
       for (u32 e = 0; e < POWERS; ++e) {
@@ -93,7 +95,7 @@ struct SecretPower : ThreadRows {
         const u64 mask = u64(half) << 32 | half;
         GPUINT_UNROLL()
         for (u32 i = 0; i < PART; ++i) {
-          const ulonglong2 read = *pair(o, e, j + i);
+          const ulonglong2 read = from[(e * (D / 2) + i) * WARP];
           digits[2 * i] |= read.x & mask, digits[2 * i + 1] |= read.y & mask;
         }
       }
