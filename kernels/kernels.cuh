@@ -58,6 +58,7 @@
 #include "prime/terms.cuh"
 #include "root/isqrt.cuh"
 #include "root/level.cuh"
+#include "rows/decimal.cuh"
 #include "rows/gather.cuh"
 #include "rows/resize.cuh"
 #include "sieve/large.cuh"

@@ -370,29 +370,10 @@ impl DynBatch {
         &self,
         first: usize,
         rows: usize,
-        read: impl FnMut(usize, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let span = self.span(first, rows)?;
-        self.read_span(span, read)
-    }
-
-    /// Reads all rows, `rows` at a time or a multiple of it: `read(index, bytes)` reads parts of
-    /// them in order.
-    pub(crate) fn read_units(
-        &self,
-        rows: usize,
-        read: impl FnMut(usize, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let span = self.span(0, self.rows)?;
-        self.read_span(Span { unit: rows * span.unit, ..span }, read)
-    }
-
-    fn read_span(
-        &self,
-        span: Span,
         mut read: impl FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        if span.bytes == 0 {
+        let span = self.span(first, rows)?;
+        if rows == 0 {
             return Ok(());
         }
         let unit = span.unit;

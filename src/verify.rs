@@ -101,6 +101,8 @@ const fn check(op: Op) -> Check {
         | Op::Lookup
         | Op::Select
         | Op::Resize
+        | Op::ToDecimal
+        | Op::FromDecimal
         | Op::Gcd
         | Op::HalfGcd
         | Op::InverseMod

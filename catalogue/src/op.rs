@@ -445,6 +445,16 @@ operations! {
     Resize = "resize" {
         inputs: [Integer], outputs: [Resized], mask: false, status: true, params: [TargetBits]
     }
+    /// The last decimal digits of `a`, as many ASCII digits as `target_bits` has bytes: a multiple
+    /// of 8.
+    ToDecimal = "to_decimal" {
+        inputs: [Integer], outputs: [Resized], mask: false, status: false, params: [TargetBits]
+    }
+    /// The number of as many ASCII digits as `source_bits` has bytes, a multiple of 8, mod
+    /// `2^BITS`. Rows whose number does not fit fail.
+    FromDecimal = "from_decimal" {
+        inputs: [Source], outputs: [Integer], mask: false, status: true, params: [SourceBits]
+    }
     /// The greatest common divisor.
     Gcd = "gcd" {
         inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []

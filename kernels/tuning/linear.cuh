@@ -35,4 +35,13 @@ struct DigitDivisionPolicy {
   static constexpr u32 REGISTERS = 64;
 };
 
+// Decimal digits (rows/decimal.cuh): the limbs of a row, and as many registers for a step.
+struct DecimalPolicy {
+  static constexpr u32 THREADS = 128;
+  template <class S>
+  __host__ __device__ static constexpr u32 registers() {
+    return S::BITS <= 512 ? 48 : S::BITS <= 768 ? 64 : 80;
+  }
+};
+
 }  // namespace gpuint

@@ -3,7 +3,8 @@
 //! A number below `10^d` is `high 10^e + low` with `e = d / 2` rounded up: both parts are below
 //! `10^e`, in about half the bits. One division by a prepared divisor splits all rows of a batch,
 //! and the quotients and the remainders are the rows of the next batch, in the narrowest shape that
-//! holds them. Parts of at most [`PART_DIGITS`] digits become text on the cores of the host.
+//! holds them. A kernel writes the text of narrow rows and of parts of at most [`PART_DIGITS`]
+//! digits ([`Digits`]), and the cores of the host copy it.
 //! Parsing goes the other way, by a product and a sum a level (D. Knuth, "The Art of Computer
 //! Programming", volume 2, section 4.4; R. Brent and P. Zimmermann, "Modern Computer Arithmetic",
 //! section 1.7).
@@ -20,14 +21,16 @@
 
 use std::iter;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpuint_catalogue::{DigitKind, Shape};
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
+use super::decimal_digits::Digits;
 use super::pairs::product;
-use super::shape_of;
+use super::{in_shape, shape_of};
 use crate::backend::BackendKind;
 use crate::backend::cpu::decimal::{
     Reader, Writer, bit_length_of_row, bits_of_digits, digits_of_bits, read_short, write_digits,
@@ -38,19 +41,14 @@ use crate::digits::{is_decimal, is_hex};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::interrupt::{Stop, on_all_cores, on_pool};
+use crate::interrupt::{Stop, on_pool};
 use crate::rows::write_checked;
 use crate::texts::Texts;
 
-/// Maximum number of digits of a part: the host takes time quadratic in it, and the device less
-/// for wider rows.
-const PART_DIGITS: usize = 160;
-/// Minimum width, in bits, of rows that are split on the device.
-const MIN_SPLIT: usize = 2048;
-/// Minimum width, in bits, of rows that are joined on the device: the host reads a digit in less
-/// time than it writes one.
-const MIN_JOINED: usize = 4096;
-/// Minimum size, in bits, of a batch that is split on the device: below it, the launches of all
+/// Maximum number of digits of a part: those that fit in 1024 bits, the widest rows whose text a
+/// kernel writes.
+const PART_DIGITS: usize = 308;
+/// Minimum size, in bits, of a batch that is converted by the device: below it, the launches of all
 /// levels take longer than the host.
 const MIN_BATCH: usize = 1 << 20;
 /// Maximum size, in bits, of rows that are converted at a time. The device holds about six times as
@@ -112,9 +110,13 @@ struct Parts {
 }
 
 impl Parts {
-    /// Splits numbers of `digits` digits in rows of a shape. Levels end where no built shape has at
-    /// most three quarters of the width above.
+    /// Splits numbers of `digits` digits in rows of a shape, unless a kernel converts the shape.
+    /// Levels end where no built shape has at most three quarters of the width above.
     fn new(digits: usize, shape: Shape) -> Self {
+        if Digits::are_offered(shape) {
+            let ranges = vec![0..digits];
+            return Self { digits, tail: 0, levels: Vec::new(), ranges };
+        }
         let tail = digits_of_kind(shape.digit);
         let digits = digits.saturating_sub(tail);
         let whole = 0..digits;
@@ -143,16 +145,21 @@ impl Parts {
         self.digits + self.tail
     }
 
+    /// Number of digits of the longest part.
+    fn longest(&self) -> usize {
+        self.ranges.iter().map(Range::len).max().unwrap_or(0)
+    }
+
     /// Returns the shape of the parts of the last level.
     fn last_shape(&self, whole: Shape) -> Shape {
         self.levels.last().map_or(whole, |level| level.shape)
     }
 }
 
-/// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers
-/// of at least `least` bits. The CPU converts numbers one at a time, in its caches.
-fn is_for_device(device: &Device, rows: usize, bits: usize, least: usize) -> bool {
-    device.backend() != BackendKind::Cpu && bits >= least && rows.saturating_mul(bits) >= MIN_BATCH
+/// Returns true if `rows` numbers of `bits` bits are converted by the device. The CPU converts
+/// numbers one at a time, in its caches.
+fn is_for_device(device: &Device, rows: usize, bits: usize) -> bool {
+    device.backend() != BackendKind::Cpu && rows.saturating_mul(bits) >= MIN_BATCH
 }
 
 /// Writes the digits of rows that were copied to the host.
@@ -201,6 +208,27 @@ impl Chunk<'_> {
         Ok(String::from_utf8(text).unwrap_or_default())
     }
 
+    /// Appends the texts of the rows to a list with room for them.
+    fn append(&self, texts: &mut Vec<String>) -> Result<()> {
+        let stop = Stop::current();
+        let failed = OnceLock::new();
+        let text = |row| {
+            stop.during(|| self.text(row)).unwrap_or_else(|error| {
+                // Any error of the call: texts fail for want of memory, or by an interruption.
+                let _ = failed.set(error);
+                String::new()
+            })
+        };
+        let rows = (0..self.len()).into_par_iter().with_min_len(self.grain());
+        on_pool(|| texts.par_extend(rows.map(text)));
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Minimum number of rows that a thread converts at a time.
+    fn grain(&self) -> usize {
+        (GRAIN_BYTES / self.row_bytes).clamp(1, GRAIN)
+    }
+
     /// Writes the rows to their places.
     fn write(&self, texts: &mut Texts) -> Result<()> {
         let stop = Stop::current();
@@ -213,8 +241,7 @@ impl Chunk<'_> {
             // Texts have less than 2^32 digits.
             Ok((unused + leading_zeros(place)) as u32)
         };
-        let grain = (GRAIN_BYTES / self.row_bytes).clamp(1, GRAIN);
-        let written = rows.zip(places).with_min_len(grain);
+        let written = rows.zip(places).with_min_len(self.grain());
         on_pool(|| {
             written.try_for_each(|((row, bytes), (place, start))| {
                 *start = write(row, bytes, place)?;
@@ -234,10 +261,7 @@ fn leading_zeros(digits: &[u8]) -> usize {
 /// device has no kernels.
 pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
     let mut texts = reserved_vec(batch.len())?;
-    each_chunk(batch, &mut |chunk| {
-        texts.extend(on_all_cores(chunk.len(), 0, |row| chunk.text(row))?);
-        Ok(())
-    })?;
+    each_chunk(batch, &mut |chunk| chunk.append(&mut texts))?;
     Ok(texts)
 }
 
@@ -259,11 +283,12 @@ pub(crate) fn to_decimal_into(batch: &DynBatch, texts: &mut Texts) -> Result<()>
 /// Copies the rows, or their parts, to the host; calls `take` for chunks of them in order.
 fn each_chunk(batch: &DynBatch, take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
     let Shape { bits, .. } = batch.shape();
-    if is_for_device(batch.device(), batch.len(), bits, MIN_SPLIT) {
-        let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+    if is_for_device(batch.device(), batch.len(), bits) {
+        let (shape, parts) = parts_of(batch)?;
         // Kernels of all portions are those of the first one.
-        if is_for_device(batch.device(), batch.len(), longest, MIN_SPLIT)
-            && without_missing(split(batch, longest, take))?.is_some()
+        if is_for_device(batch.device(), batch.len(), shape.bits)
+            && Digits::are_offered(parts.last_shape(shape))
+            && without_missing(split(batch, shape, &parts, take))?.is_some()
         {
             return Ok(());
         }
@@ -275,6 +300,18 @@ fn each_chunk(batch: &DynBatch, take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) 
     })
 }
 
+/// Returns the narrowest shape of the rows of a batch, and their parts in it.
+fn parts_of(batch: &DynBatch) -> Result<(Shape, Parts)> {
+    let shape = batch.shape();
+    let (longest, shape) = if Digits::are_offered(shape) {
+        (shape.bits, shape)
+    } else {
+        let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+        (longest, shape_of(longest, shape))
+    };
+    Ok((shape, Parts::new(digits_of_bits(longest), shape)))
+}
+
 /// Returns numbers, given by their digits: by the device, or by the host.
 ///
 /// # Errors
@@ -283,7 +320,7 @@ fn each_chunk(batch: &DynBatch, take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) 
 pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&str]) -> Result<DynBatch> {
     let longest = longest_of(texts, 10)?;
     device.check_shape(shape)?;
-    if is_for_device(device, texts.len(), bits_of_digits(longest), MIN_JOINED)
+    if is_for_device(device, texts.len(), bits_of_digits(longest))
         && longest <= digits_of_bits(shape.bits)
         && let Some(batch) = without_missing(join(device, shape, texts, longest))?.flatten()
     {
@@ -371,40 +408,38 @@ fn portions(rows: usize, bits: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(step).map(move |start| start..rows.min(start + step))
 }
 
-/// Splits the rows on the device; calls `take` for chunks of their parts.
+/// Splits the rows on the device; calls `take` for chunks of the digits of their parts.
 fn split(
     batch: &DynBatch,
-    longest: usize,
+    shape: Shape,
+    parts: &Parts,
     take: &mut dyn FnMut(&Chunk<'_>) -> Result<()>,
 ) -> Result<()> {
-    let shape = shape_of(longest, batch.shape());
-    let parts = Parts::new(digits_of_bits(longest), shape);
     let mut above = shape;
     let mut divisors = Vec::new();
     for level in &parts.levels {
         divisors.push(DynDivisor::splat(batch.device(), above, &level.power)?);
         above = level.shape;
     }
-    let part_writer = Writer::new(above.bits)?;
-    // A power of ten that fits in a digit.
-    let tail = 10u64.pow(parts.tail as u32);
+    let columns = parts.ranges.len();
     for rows in portions(batch.len(), shape.bits) {
         let (start, len) = (rows.start, rows.len());
-        let portion = batch.slice(rows)?.resized(shape)?;
-        let (mut numbers, tails) = portion.div_rem_digit(tail)?;
-        drop(portion);
+        let mut numbers = in_shape(batch.slice(rows)?, shape)?;
+        let mut tails = Vec::new();
+        if parts.tail > 0 {
+            // A power of ten that fits in a digit.
+            (numbers, tails) = numbers.div_rem_digit(10u64.pow(parts.tail as u32))?;
+        }
         for (level, divisor) in parts.levels.iter().zip(&divisors) {
             let (high, low) = numbers.div_rem_by(divisor)?;
             let [high, low] = [high, low].map(|part| part.view().truncated(level.shape));
             numbers = DynBatch::concat(&[&high?, &low?])?;
         }
         // The parts of a row side by side.
-        if parts.ranges.len() > 1 {
-            numbers = numbers.gather(&transposed(parts.ranges.len(), len)?)?;
-        }
-        let writer = PartWriter { parts: &parts, writer: &part_writer, tails: &tails, start };
-        let row_bytes = parts.ranges.len() * above.bytes();
-        numbers.read_units(parts.ranges.len(), |first, bytes| {
+        let digits = Digits::of(&transposed(numbers, columns, len)?, parts.longest())?;
+        let writer = PartWriter { parts, place: digits.place(), tails: &tails, start };
+        let row_bytes = columns * digits.place();
+        digits.read(columns, |first, bytes| {
             let first = start + first;
             take(&Chunk { first, bytes, row_bytes, most: parts.len(), writer: &writer })
         })?;
@@ -412,76 +447,97 @@ fn split(
     Ok(())
 }
 
-/// Returns the indices that transpose a matrix of `rows` rows and `columns` columns.
-fn transposed(rows: usize, columns: usize) -> Result<Vec<usize>> {
-    let mut indices = reserved_vec(rows * columns)?;
-    for column in 0..columns {
-        indices.extend((0..rows).map(|row| row * columns + column));
+/// Transposes a matrix of `rows` rows and `columns` columns, whose columns follow each other.
+fn transposed(matrix: DynBatch, columns: usize, rows: usize) -> Result<DynBatch> {
+    if columns == 1 || rows == 1 {
+        return Ok(matrix);
     }
-    Ok(indices)
+    let index = move |row| (0..columns).map(move |column| (column * rows + row) as u64);
+    matrix.view().produce(|out| matrix.view().move_rows((0..rows).flat_map(index), out))
 }
 
-/// Writes rows from the last level of their parts.
+/// Writes rows from the digits of their parts.
 struct PartWriter<'a> {
     parts: &'a Parts,
-    writer: &'a Writer,
+    /// Bytes of the place of a part.
+    place: usize,
     /// Digits that were split off first, from row `start` on.
     tails: &'a [u64],
     start: usize,
 }
 
 impl RowWriter for PartWriter<'_> {
-    fn digits(&self, _bytes: &[u8]) -> usize {
-        self.parts.len()
+    fn digits(&self, bytes: &[u8]) -> usize {
+        let first = &bytes[..self.place][self.place - self.parts.ranges[0].len()..];
+        let zeros = first.iter().take_while(|&&digit| digit == b'0').count();
+        (self.parts.len() - zeros).max(1)
     }
 
     fn write(&self, row: usize, bytes: &[u8], place: &mut [u8]) -> Result<()> {
-        let ranges = &self.parts.ranges;
-        let numbers = bytes.chunks_exact(bytes.len() / ranges.len());
-        for (number, range) in numbers.zip(ranges) {
-            self.writer.write(number, &mut place[range.clone()])?;
+        // Leading zeros of the first part have no place.
+        let missing = self.parts.len() - place.len();
+        let (numbers, tail) = place.split_at_mut(self.parts.digits - missing);
+        for (digits, range) in bytes.chunks_exact(self.place).zip(&self.parts.ranges) {
+            let place = &mut numbers[range.start.saturating_sub(missing)..range.end - missing];
+            place.copy_from_slice(&digits[self.place - place.len()..]);
         }
-        write_digits(self.tails[row - self.start], &mut place[self.parts.digits..]);
+        if self.parts.tail > 0 {
+            write_digits(self.tails[row - self.start], tail);
+        }
         Ok(())
     }
 }
 
 fn join(device: &Device, shape: Shape, texts: &[&str], longest: usize) -> Result<Option<DynBatch>> {
     let bits = bits_of_digits(longest);
-    let whole = if bits > shape.bits { shape } else { shape_of(bits, shape) };
+    let is_whole = bits > shape.bits || Digits::are_offered(shape);
+    let whole = if is_whole { shape } else { shape_of(bits, shape) };
     let parts = Parts::new(longest, whole);
+    let last = parts.last_shape(whole);
+    if !Digits::are_offered(last) {
+        return Ok(None);
+    }
     let mut batches = Vec::new();
     for rows in portions(texts.len(), whole.bits) {
         let texts = &texts[rows];
-        let numbers = read_parts(device, parts.last_shape(whole), texts, &parts)?;
+        let Some(numbers) = read_parts(device, last, texts, &parts)? else { return Ok(None) };
         let Some(numbers) = joined(numbers, texts, whole, &parts)? else { return Ok(None) };
-        batches.push(numbers.resized(shape)?);
+        batches.push(in_shape(numbers, shape)?);
     }
     DynBatch::concat(&batches.iter().collect::<Vec<_>>()).map(Some)
 }
 
-/// Reads the last level of the parts of numbers, in order of the parts.
-fn read_parts(device: &Device, shape: Shape, texts: &[&str], parts: &Parts) -> Result<DynBatch> {
-    let of_a_row = parts.ranges.len();
-    let rows = of_a_row * texts.len();
-    // The parts of a text one after the other.
-    let numbers = read_ranges(device, shape, rows, |index| {
-        (texts[index / of_a_row], parts.ranges[index % of_a_row].clone(), parts.len())
-    })?;
-    if of_a_row == 1 { Ok(numbers) } else { numbers.gather(&transposed(texts.len(), of_a_row)?) }
-}
-
-/// Reads a range of digits a row: of a text, written with some number of digits.
-fn read_ranges<'a>(
+/// Reads the last level of the parts of numbers, in order of the parts; `None` if one does not fit.
+fn read_parts(
     device: &Device,
     shape: Shape,
-    rows: usize,
-    range_of: impl Fn(usize) -> (&'a str, Range<usize>, usize) + Sync,
-) -> Result<DynBatch> {
-    DynBatch::from_parts(device, shape, rows, |first, bytes| {
+    texts: &[&str],
+    parts: &Parts,
+) -> Result<Option<DynBatch>> {
+    let columns = parts.ranges.len();
+    // The parts of a text one after the other.
+    let write = |first: usize, bytes: &mut [u8], place: usize| {
+        write_rows(bytes, place, |index, out| {
+            let (text, column) = ((first + index) / columns, (first + index) % columns);
+            let range = parts.ranges[column].clone();
+            let digits = part(significant(texts[text], 10), range, parts.len());
+            let (zeros, out) = out.split_at_mut(place - digits.len());
+            zeros.fill(b'0');
+            out.copy_from_slice(digits);
+        });
+        Ok(())
+    };
+    let digits = Digits::write(device, columns * texts.len(), parts.longest(), write)?;
+    let numbers = digits.to_rows(shape)?;
+    numbers.map(|numbers| transposed(numbers, texts.len(), columns)).transpose()
+}
+
+/// Reads the last digits of numbers, which were split off first.
+fn read_tails(device: &Device, shape: Shape, texts: &[&str], parts: &Parts) -> Result<DynBatch> {
+    DynBatch::from_parts(device, shape, texts.len(), |first, bytes| {
         write_rows(bytes, shape.bytes(), |row, out| {
-            let (text, range, len) = range_of(first + row);
-            read_short(part(significant(text, 10), range, len), out);
+            let digits = significant(texts[first + row], 10);
+            read_short(part(digits, parts.digits..parts.len(), parts.len()), out);
         });
         Ok(())
     })
@@ -509,9 +565,11 @@ fn joined(
         let low = low.resized(above)?;
         numbers = product(&high, &powers, above)?.wrapping_add(&low)?;
     }
-    let tail = |row: usize| (texts[row], parts.digits..parts.len(), parts.len());
+    if parts.tail == 0 {
+        return Ok(Some(numbers));
+    }
     let narrow = shape_of(u64::BITS as usize, whole);
-    let tails = read_ranges(numbers.device(), narrow, texts.len(), tail)?.resized(whole)?;
+    let tails = read_tails(numbers.device(), narrow, texts, parts)?.resized(whole)?;
     let powers = copies(&numbers, &power_of_ten(parts.tail))?;
     let (low, high) = numbers.mul_lo_hi(&powers)?;
     let (sum, carry) = low.overflowing_add(&tails)?;
@@ -573,23 +631,31 @@ mod tests {
 
     #[test]
     fn splits_and_joins_give_the_texts_of_the_host() {
-        let (device, shape) = (Device::cpu(), narrowest(32768).unwrap());
-        let value = (BigUint::from(1u32) << 32768) - 1u32;
-        let batch = DynBatch::splat(&device, shape, &value, 33).unwrap();
-        let mut texts = Vec::new();
-        let mut take = |chunk: &Chunk<'_>| {
-            texts.extend((0..chunk.len()).map(|row| chunk.text(row).unwrap()));
-            Ok(())
-        };
-        split(&batch, shape.bits, &mut take).unwrap();
-        assert_eq!(texts, vec![value.to_string(); 33]);
-        assert_eq!(to_decimal(&batch).unwrap(), texts);
-        let digits: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for again in [
-            join(&device, shape, &digits, digits[0].len()).unwrap().unwrap(),
-            from_decimal(&device, shape, &digits).unwrap(),
-        ] {
-            assert!(again.is_equal(&batch).unwrap());
+        let device = Device::cpu();
+        for shape in [256, 1024, 1536, 32768].map(|bits| narrowest(bits).unwrap()) {
+            let largest = (BigUint::from(1u32) << shape.bits) - 1u32;
+            let values = [largest.clone(), largest / 3u32, 0u32.into(), power_of_ten(50)];
+            let values: Vec<_> = values.iter().cycle().cloned().take(33).collect();
+            let batch = DynBatch::from_biguints(&device, shape, &values).unwrap();
+            let expected: Vec<_> = values.iter().map(ToString::to_string).collect();
+            let parts = Parts::new(digits_of_bits(shape.bits), shape);
+            let (mut texts, mut reused) = (Vec::new(), Texts::new());
+            let mut take = |chunk: &Chunk<'_>| {
+                reused.set_places(33, chunk.most)?;
+                chunk.write(&mut reused)?;
+                chunk.append(&mut texts)
+            };
+            split(&batch, shape, &parts, &mut take).unwrap();
+            assert_eq!(texts, expected);
+            assert!(reused.iter().eq(&expected));
+            assert_eq!(to_decimal(&batch).unwrap(), texts);
+            let digits: Vec<&str> = texts.iter().map(String::as_str).collect();
+            for again in [
+                join(&device, shape, &digits, digits[0].len()).unwrap().unwrap(),
+                from_decimal(&device, shape, &digits).unwrap(),
+            ] {
+                assert!(again.is_equal(&batch).unwrap());
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod compare;
 pub(crate) mod crt;
 mod cyclic;
 pub(crate) mod decimal;
+mod decimal_digits;
 mod div;
 mod div_by;
 mod div_digit;

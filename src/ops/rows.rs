@@ -172,7 +172,11 @@ impl View<'_> {
 
     /// Writes the rows with these indices to `out`; the index [`SKIPPED_ROW`] leaves a row of `out`
     /// unchanged.
-    fn move_rows(&self, sources: impl Iterator<Item = u64>, out: &mut DynBatch) -> Result<()> {
+    pub(super) fn move_rows(
+        &self,
+        sources: impl Iterator<Item = u64>,
+        out: &mut DynBatch,
+    ) -> Result<()> {
         self.check_operand(out.device(), self.len())?;
         if self.shape() != out.shape() {
             return Err(Error::ShapeMismatch { left: self.shape(), right: out.shape() });

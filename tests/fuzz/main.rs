@@ -144,7 +144,7 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 28] = [
+const WITHOUT_FORM: [Op; 30] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
@@ -165,6 +165,8 @@ const WITHOUT_FORM: [Op; 28] = [
     Op::Lookup,
     Op::Select,
     Op::Resize,
+    Op::ToDecimal,
+    Op::FromDecimal,
     Op::HalfGcd,
     Op::Rational,
     Op::RootDividend,

@@ -59,9 +59,8 @@ impl Check for Decimal {
             return;
         }
         // The neighbours take rows in turn, so that few wide rows do not have them all.
-        let least = (BATCH / shape.bits).clamp(3, 512);
-        let count = if shape.bits < 2048 { 40 } else { least + least / 4 };
-        let drawn = setting.parts(shape, SUMS, count);
+        let least = (BATCH / shape.bits).max(3);
+        let drawn = setting.parts(shape, SUMS, least + least / 4);
         let drawn: Vec<_> = drawn.flat_map(|(_, _, rows)| rows).collect();
         let special = boundaries(shape.bits).into_iter().enumerate();
         let special = special.map(|(index, value)| row("boundaries", index, value, 0u32.into()));

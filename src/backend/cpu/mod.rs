@@ -11,6 +11,7 @@
 mod arithmetic;
 mod checks;
 pub(crate) mod decimal;
+mod decimal_rows;
 mod division;
 mod euclid;
 mod fold;
@@ -127,6 +128,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Lookup => (linear::lookup, Linear),
         Op::Select => (linear::select, Linear),
         Op::Resize => (linear::resize, Linear),
+        Op::ToDecimal => (decimal_rows::to_decimal, Quadratic),
+        Op::FromDecimal => (decimal_rows::from_decimal, Quadratic),
         Op::Gcd => (arithmetic::gcd, Euclid),
         Op::HalfGcd => (arithmetic::half_gcd, Euclid),
         Op::InverseMod => (arithmetic::inverse_mod, Euclid),

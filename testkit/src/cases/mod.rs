@@ -8,6 +8,7 @@
 //! A launch of an operation has a variant: its parameters, its broadcast operands, and the results
 //! that are wanted. [`variants`] is their number, which a complete check runs through.
 
+mod decimal;
 mod division;
 mod draws;
 mod euclid;

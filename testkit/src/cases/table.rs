@@ -5,7 +5,7 @@ use gpuint::{Op, Shape};
 
 use super::draws::Draws;
 use super::row::{Expected, Row};
-use super::{division, euclid, linear, modular, primes, products, roots, rows, verify};
+use super::{decimal, division, euclid, linear, modular, primes, products, roots, rows, verify};
 use crate::launch::Operands;
 use crate::operands::{self, low};
 use crate::oracle;
@@ -58,6 +58,8 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
             let is_wide = a.bits() > target as u64;
             Expected::value(low(a, target)).failing(is_wide)
         }
+        Op::ToDecimal => Expected::value(decimal::written(x)),
+        Op::FromDecimal => decimal::read(x),
         Op::MulLo => Expected::value(oracle::mul(&x.a(), &x.b(), bits).0),
         Op::SquareLo => Expected::value(oracle::square(&x.a(), bits)),
         Op::MulCyclic => Expected::value(oracle::mul_cyclic(&x.a(), &x.b(), bits)),
@@ -173,6 +175,7 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         Op::DivRemDigit => 2 * division::DIGITS,
         Op::ShiftedInverse => division::exponents(shape).len(),
         Op::DivRemBy | Op::CheckDivRemBy | Op::CheckEqual => 6,
+        Op::ToDecimal | Op::FromDecimal => decimal::places(shape).len(),
         Op::MulMod | Op::SquareMod | Op::NegMod | Op::HalveMod => 2,
         Op::PowMod if is_slow && modular::has_long_powers(shape) => 2,
         Op::PowMod => 4,
@@ -224,6 +227,7 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         Op::ShlRows | Op::ShrRows | Op::Gather | Op::Lookup | Op::Select | Op::Resize => {
             rows::operands(draws)
         }
+        Op::ToDecimal | Op::FromDecimal => decimal::operands(draws),
         Op::MulLo
         | Op::MulWide
         | Op::SquareLo
