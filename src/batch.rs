@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use num_bigint::BigUint;
 
-use crate::backend::host::zeroed_vec;
+use crate::backend::host::zeroed_pages;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -143,7 +143,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_digits(&self) -> Result<Vec<T::Digit>> {
-        let mut digits = zeroed_vec(self.len() * T::DIGITS)?;
+        let mut digits = zeroed_pages(self.len() * T::DIGITS)?;
         self.inner.read_le_bytes(0, bytemuck::cast_slice_mut(&mut digits))?;
         Ok(digits)
     }

@@ -12,7 +12,7 @@ use gpuint_catalogue::{MAX_LONG_BITS, Shape};
 
 use crate::backend::host::{
     check_room, collected, copy_bytes, read_integer, read_rows, reserved_vec, write_integer,
-    write_rows, zeroed_vec,
+    write_rows, zeroed_pages,
 };
 use crate::backend::{Buffer, Span};
 use crate::device::Device;
@@ -251,7 +251,7 @@ impl DynBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_le_bytes(&self) -> Result<Vec<u8>> {
-        let mut bytes = zeroed_vec(self.rows * self.shape.bytes())?;
+        let mut bytes = zeroed_pages(self.rows * self.shape.bytes())?;
         self.read_le_bytes(0, &mut bytes)?;
         Ok(bytes)
     }

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::backend::host::zeroed_pages;
 use crate::error::{Error, Result};
 
 /// Numbers as text, one a row, in one piece of memory:
@@ -70,18 +71,18 @@ impl Texts {
         self.starts.clear();
     }
 
-    /// Makes places of `len` digits for `rows` rows, with texts of any digits.
+    /// Makes places of `len` digits for `rows` rows, uninitialized.
     pub(crate) fn set_places(&mut self, rows: usize, len: usize) -> Result<()> {
         let bytes = (rows as u64).saturating_mul(len as u64);
         let out_of_memory = Error::OutOfMemory { bytes };
         let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
-        let more = |len: usize, needed: usize| needed.saturating_sub(len);
         self.starts.clear();
-        self.digits
-            .try_reserve_exact(more(self.digits.len(), bytes))
-            .and_then(|()| self.starts.try_reserve_exact(rows))
-            .map_err(|_| out_of_memory)?;
-        self.digits.resize(bytes.max(self.digits.len()), b'0');
+        if bytes > self.digits.len() {
+            // Places need not keep their digits.
+            self.digits = Vec::new();
+            self.digits = zeroed_pages(bytes)?;
+        }
+        self.starts.try_reserve_exact(rows).map_err(|_| out_of_memory)?;
         self.starts.resize(rows, 0);
         self.len = len;
         Ok(())

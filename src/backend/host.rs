@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use gpuint_catalogue::MAX_BITS;
 
-use crate::backend::{Buffer, HostBuffer, Mark, Memory};
+use crate::backend::{Buffer, HostBuffer, Mark, Memory, pages};
 use crate::error::{Error, Result};
 use crate::threads;
 
@@ -341,6 +341,14 @@ pub(crate) fn check_room(count: usize, row_bytes: usize) -> Result<()> {
 pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
     let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory { bytes })
+}
+
+/// As [`zeroed_vec`], in large pages where the system has them: for results of many megabytes that
+/// are written at once.
+pub(crate) fn zeroed_pages<D: bytemuck::Pod>(len: usize) -> Result<Vec<D>> {
+    let mut values = zeroed_vec(len)?;
+    pages::touch(bytemuck::cast_slice_mut(&mut values));
+    Ok(values)
 }
 
 /// The integer in a row.

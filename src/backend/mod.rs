@@ -14,6 +14,7 @@ pub(crate) mod launch;
 mod library;
 pub(crate) mod long;
 mod once;
+mod pages;
 pub(crate) mod sieve;
 #[cfg(feature = "simt")]
 pub(crate) mod simt;
