@@ -1,5 +1,7 @@
 //! Measures all operations at one shape.
 
+use std::cell::RefCell;
+
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, SecretBatch,
@@ -344,11 +346,20 @@ impl AtShape<'_> {
         let batch = batches.u.slice(0..rows)?;
         let mut reused = Texts::new();
         self.time_named(shape, rows, "to_decimal_into", "", || batch.to_decimal_into(&mut reused))?;
-        let mut texts = Vec::new();
-        self.time_named(shape, rows, "to_decimal", "", || {
-            texts = batch.to_decimal()?;
-            Ok(())
-        })?;
+        // The texts of the run before are freed outside of the time.
+        let texts = RefCell::new(Vec::new());
+        self.time_after(
+            || drop(texts.take()),
+            shape,
+            rows,
+            "to_decimal",
+            "",
+            || {
+                texts.replace(batch.to_decimal()?);
+                Ok(())
+            },
+        )?;
+        let mut texts = texts.into_inner();
         // num-bigint writes decimals in quadratic time: seconds for the widest rows.
         let most = if shape.bits > 1 << 17 { 1 } else { CHECKED };
         check_some("to_decimal_into", shape, reused.len().min(most), |row| {
@@ -434,13 +445,30 @@ impl AtShape<'_> {
         rows: usize,
         name: &str,
         operands: &str,
+        work: impl FnMut() -> gpuint::Result<()>,
+    ) -> Result<bool> {
+        self.time_after(|| (), shape, rows, name, operands, work)
+    }
+
+    /// As [`time_named`](Self::time_named); `before` runs before each call of `work`, outside of the
+    /// time.
+    fn time_after(
+        &mut self,
+        before: impl Fn(),
+        shape: Shape,
+        rows: usize,
+        name: &str,
+        operands: &str,
         mut work: impl FnMut() -> gpuint::Result<()>,
     ) -> Result<bool> {
         if !self.is_asked(name) {
             return Ok(false);
         }
         let Options { runs, seconds, .. } = *self.options;
-        let times = Times::of(runs, seconds, || self.device.time(&mut work).map(|((), time)| time));
+        let times = Times::of(runs, seconds, || {
+            before();
+            self.device.time(&mut work).map(|((), time)| time)
+        });
         let times = match times {
             Ok(times) => times,
             Err(Error::KernelMissing { .. } | Error::ShapeMissing { .. }) => return Ok(false),
