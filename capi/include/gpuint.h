@@ -247,6 +247,11 @@ typedef struct gpuint_secret_modulus gpuint_secret_modulus;
  */
 typedef struct gpuint_signed gpuint_signed;
 
+/**
+ * One word of 64 bits a row, on a device.
+ */
+typedef struct gpuint_words gpuint_words;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2068,6 +2073,54 @@ gpuint_status gpuint_crt_combine(const gpuint_crt *crt,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_crt_free(gpuint_crt *crt);
+
+/**
+ * Computes the quotients by one number for all rows, and stores the remainders. The divisor
+ * has at most the bits of a digit, 64 bits in batches of this library.
+ */
+gpuint_status gpuint_div_rem_digit(const gpuint_batch *a,
+                                   uint64_t divisor,
+                                   gpuint_batch **quotient,
+                                   uint64_t *remainders,
+                                   size_t rows);
+
+/**
+ * Stores the remainders by one number for all rows, as `gpuint_div_rem_digit`.
+ */
+gpuint_status gpuint_rem_digit(const gpuint_batch *a,
+                               uint64_t divisor,
+                               uint64_t *remainders,
+                               size_t rows);
+
+/**
+ * As `gpuint_div_rem_digit`; the remainders stay on the device.
+ */
+gpuint_status gpuint_div_rem_digit_words(const gpuint_batch *a,
+                                         uint64_t divisor,
+                                         gpuint_batch **quotient,
+                                         gpuint_words **remainders);
+
+/**
+ * As `gpuint_rem_digit`; the remainders stay on the device.
+ */
+gpuint_status gpuint_rem_digit_words(const gpuint_batch *a,
+                                     uint64_t divisor,
+                                     gpuint_words **remainders);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_words_rows(const gpuint_words *words, size_t *rows);
+
+/**
+ * Stores the word of each row.
+ */
+gpuint_status gpuint_words_read(const gpuint_words *words, uint64_t *values, size_t rows);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_words_free(gpuint_words *words);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -40,6 +40,7 @@ struct deleter {
   void operator()(gpuint_device* handle) const noexcept { gpuint_device_free(handle); }
   void operator()(gpuint_batch* handle) const noexcept { gpuint_batch_free(handle); }
   void operator()(gpuint_mask* handle) const noexcept { gpuint_mask_free(handle); }
+  void operator()(gpuint_words* handle) const noexcept { gpuint_words_free(handle); }
   void operator()(gpuint_divisor* handle) const noexcept { gpuint_divisor_free(handle); }
   void operator()(gpuint_modulus* handle) const noexcept { gpuint_modulus_free(handle); }
   void operator()(gpuint_residues* handle) const noexcept { gpuint_residues_free(handle); }
@@ -64,6 +65,7 @@ struct deleter {
 using device = std::unique_ptr<gpuint_device, deleter>;
 using batch = std::unique_ptr<gpuint_batch, deleter>;
 using mask = std::unique_ptr<gpuint_mask, deleter>;
+using words = std::unique_ptr<gpuint_words, deleter>;
 using divisor = std::unique_ptr<gpuint_divisor, deleter>;
 using modulus = std::unique_ptr<gpuint_modulus, deleter>;
 using residues = std::unique_ptr<gpuint_residues, deleter>;

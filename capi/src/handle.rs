@@ -81,6 +81,7 @@ handles! {
     Device(gpuint::Device) = "gpuint_device";
     Batch(gpuint::DynBatch) = "gpuint_batch";
     Mask(gpuint::Mask) = "gpuint_mask";
+    Words(gpuint::Words) = "gpuint_words";
     Divisor(gpuint::DynDivisor) = "gpuint_divisor";
     Modulus(gpuint::DynModulus) = "gpuint_modulus";
     Signed(gpuint::DynSignedBatch) = "gpuint_signed";
@@ -116,6 +117,10 @@ pub struct Batch(());
 /// One bit a row, on a device.
 #[derive(Debug)]
 pub struct Mask(());
+
+/// One word of 64 bits a row, on a device.
+#[derive(Debug)]
+pub struct Words(());
 
 /// Prepared divisors: one for all rows, or one a row.
 #[derive(Debug)]

@@ -24,3 +24,4 @@ pub mod sieve;
 pub mod signed;
 pub mod status;
 pub mod trees;
+pub mod words;

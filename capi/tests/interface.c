@@ -387,6 +387,47 @@ static void check_exponents(void) {
   OK(gpuint_batch_free(a));
 }
 
+static void check_digit_divisions(void) {
+  const uint64_t limbs[] = {1000, 0, 0, 0, 0, 1, 0, 0, 6, 0, 0, 0};
+  gpuint_batch *a = batch_of(limbs, 3), *quotient = NULL;
+  gpuint_words* words = NULL;
+  uint64_t remainders[3] = {9, 9, 9}, read[3];
+  char text[24];
+  OK(gpuint_div_rem_digit(a, 7, &quotient, remainders, 3));
+  CHECK(remainders[0] == 6 && remainders[1] == 2 && remainders[2] == 6);
+  OK(gpuint_batch_row(quotient, 1, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "2635249153387078802") == 0);
+  OK(gpuint_batch_free(quotient));
+  OK(gpuint_rem_digit(a, 1001, read, 3));
+  CHECK(read[0] == 1000 && read[1] == UINT64_C(18446744073709551615) % 1001 + 1 && read[2] == 6);
+  FAILS(gpuint_rem_digit(a, 7, read, 2), GPUINT_STATUS_LENGTH_MISMATCH,
+        "an array of 2 elements is given for 3 rows");
+  CHECK(gpuint_rem_digit(a, 7, NULL, 3) == GPUINT_STATUS_INVALID_POINTER);
+  CHECK(gpuint_rem_digit(a, 0, read, 3) == GPUINT_STATUS_DIVISION_BY_ZERO);
+
+  quotient = NULL;
+  OK(gpuint_div_rem_digit_words(a, 7, &quotient, &words));
+  size_t rows = 0;
+  OK(gpuint_words_rows(words, &rows));
+  CHECK(rows == 3);
+  OK(gpuint_words_read(words, read, 3));
+  CHECK(memcmp(read, remainders, sizeof read) == 0);
+  OK(gpuint_batch_row(quotient, 0, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "142") == 0);
+  CHECK(gpuint_words_read(words, read, 2) == GPUINT_STATUS_LENGTH_MISMATCH);
+  CHECK(gpuint_words_read((const gpuint_words*)(const void*)a, read, 3) ==
+        GPUINT_STATUS_INVALID_HANDLE);
+  OK(gpuint_words_free(words));
+  OK(gpuint_batch_free(quotient));
+  words = NULL;
+  OK(gpuint_rem_digit_words(a, 7, &words));
+  OK(gpuint_words_read(words, read, 3));
+  CHECK(memcmp(read, remainders, sizeof read) == 0);
+  CHECK(gpuint_rem_digit_words(a, 0, &words) == GPUINT_STATUS_DIVISION_BY_ZERO);
+  OK(gpuint_words_free(words));
+  OK(gpuint_batch_free(a));
+}
+
 static void check_outputs(void) {
   gpuint_batch *a = NULL, *b = NULL, *out[3] = {NULL, NULL, NULL};
   gpuint_mask* negative = NULL;
@@ -825,6 +866,7 @@ int main(void) {
   check_limbs();
   check_texts();
   check_rows();
+  check_digit_divisions();
   check_outputs();
   check_exponents();
   check_moduli();
