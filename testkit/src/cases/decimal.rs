@@ -58,6 +58,8 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         1 => (BigUint::from(1u32) << bits) - 1u32,
         2 => &end - 1u32,
         3 => &end - 1u32 - value % &end,
+        // It does not fit before its last groups, which are zero.
+        4 => (BigUint::from(1u32) << bits) * power(2 * GROUP),
         _ => value.clone(),
     };
     let texts = rows.iter().flat_map(|row| text(&(number(&row.a) % &end), place)).collect();
