@@ -1,5 +1,6 @@
-//! Times every path of rows between the host and a device, conversions of integers and text, a
-//! pipeline that overlaps copies and kernels, and a pool of one and of all GPUs.
+//! Times every path of rows between the host and a device, conversions of integers and text, short
+//! calls of one thread and of several, a pipeline that overlaps copies and kernels, and a pool of one
+//! and of all GPUs.
 //!
 //! `cargo bench -p gpuint-benches --bench transfers` runs on the first GPU, else on the CPU with
 //! fewer rows; `-- --help` lists the options. Throughput counts the bytes of the rows once. `host
@@ -8,7 +9,9 @@
 
 use std::error::Error;
 use std::hint::black_box;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -116,6 +119,7 @@ fn run(options: &Options) -> Result<()> {
     device.synchronize()?;
     line("first addition of one row", start.elapsed(), "");
     calls(&bench, &device, &one)?;
+    threads(&bench, &device, shape)?;
     drop(one);
     let mut rng = SmallRng::seed_from_u64(1);
     let batch = DynBatch::random(&device, shape, rows, &mut rng)?;
@@ -146,6 +150,34 @@ fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
     each("wrapping_add of one row, queued", &mut || one.wrapping_add(one).map(drop))?;
     each("record", &mut || device.record().map(drop))?;
     each("queue", &mut || device.queue().map(drop))
+}
+
+/// Times divisions of one row by several threads, on one queue and on one each.
+fn threads(bench: &Bench, device: &Device, shape: Shape) -> Result<()> {
+    const CALLS: u32 = 100;
+    const THREADS: u32 = 8;
+    for (name, has_own) in [("one queue", false), ("a queue each", true)] {
+        let one = |_| {
+            let queue = if has_own { device.queue()? } else { device.clone() };
+            DynBatch::splat(&queue, shape, 1, 1)
+        };
+        let ones = (0..THREADS).map(one).collect::<gpuint::Result<Vec<_>>>()?;
+        let divide = |one: &DynBatch| (0..CALLS).try_for_each(|_| one.div_rem(one).map(drop));
+        let time = bench.time(|| {
+            let results: Vec<gpuint::Result<()>> = thread::scope(|scope| {
+                let threads: Vec<_> =
+                    ones.iter().map(|one| scope.spawn(move || divide(one))).collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                    .collect()
+            });
+            results.into_iter().collect()
+        })?;
+        let rate = f64::from(CALLS * THREADS) / time.as_secs_f64().max(1e-9);
+        println!("{:<36}{rate:>12.0} calls/s", format!("div_rem, {THREADS} threads, {name}"));
+    }
+    Ok(())
 }
 
 /// Conversions of some of the rows to decimal and back, beside the host's.

@@ -7,7 +7,7 @@ use gpuint::{
     Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, SecretBatch,
     SecretExponents, SecretFactor, SecretModulus, Shape, Strategy, Texts, algorithms,
 };
-use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
+use gpuint_benches::batches::{Batches, Operands, SHORT_EXPONENTS, Times, WIDEST_POWERS, ways};
 use gpuint_benches::workload::Workload;
 use gpuint_testkit::cases;
 use gpuint_testkit::launch::{Operands as Launch, Params, bytes_of};
@@ -170,11 +170,15 @@ impl AtShape<'_> {
     /// Powers of full length, modulo one number a row and one for all rows.
     fn powers(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
-        let is_timed = shape.bits <= WIDEST_POWERS && has_kernel(Op::PowMod, shape);
-        if is_timed && self.is_asked(Op::PowMod.name()) {
-            for (operands, is_one) in [("odd", false), ("one odd modulus", true)] {
-                self.way(Op::PowMod, operands, &mut batches.for_powers(is_one)?)?;
-            }
+        if !has_kernel(Op::PowMod, shape) || !self.is_asked(Op::PowMod.name()) {
+            return Ok(());
+        }
+        if shape.bits > WIDEST_POWERS {
+            let operands = format!("odd, exponents of {SHORT_EXPONENTS} bits");
+            return self.way(Op::PowMod, &operands, &mut batches.for_powers(false)?);
+        }
+        for (operands, is_one) in [("odd", false), ("one odd modulus", true)] {
+            self.way(Op::PowMod, operands, &mut batches.for_powers(is_one)?)?;
         }
         Ok(())
     }

@@ -26,8 +26,11 @@ pub const TIMED: [Op; 11] = [
     Op::PowMod,
 ];
 
-/// Maximum width of timed powers: those of 2^17 bits take seconds a row.
+/// Maximum width of powers that are timed with exponents of full length.
 pub const WIDEST_POWERS: usize = 1 << 16;
+
+/// Bits of the exponents of wider powers: with full length, a batch would take a minute.
+pub const SHORT_EXPONENTS: usize = 4096;
 
 /// Maximum width of powers of random numbers: num-bigint takes seconds to compute wider ones.
 const WIDEST_RANDOM_POWERS: usize = 1 << 14;
@@ -87,7 +90,8 @@ impl Batches {
     }
 
     /// Makes powers modulo odd numbers, one a row or one for all, for as many rows as fill a GPU
-    /// for some tenths of a second. The second outputs are the exponents.
+    /// for some tenths of a second. The second outputs are the exponents, of full length or, above
+    /// [`WIDEST_POWERS`], of [`SHORT_EXPONENTS`].
     ///
     /// Wide powers have bases `1 + n x` modulo `n^2`, for random `n` and `x`: by the binomial
     /// theorem `(1 + n x)^e = 1 + n x e`.
@@ -96,8 +100,11 @@ impl Batches {
         let bits = shape.bits;
         let filling = ((1 << 39) / bits / bits).max((1 << 25) / bits).max(264);
         let rows = self.u.len().min(filling);
-        let exponents = self.u.slice(0..rows)?;
-        let mut u = exponents.try_clone()?;
+        let mut u = self.u.slice(0..rows)?;
+        let exponents = match bits {
+            ..=WIDEST_POWERS => u.try_clone()?,
+            _ => u.low_bits(SHORT_EXPONENTS)?,
+        };
         let mut v = match is_one_modulus {
             true => self.v.gather(&vec![0; rows])?,
             false => self.v.slice(0..rows)?,
