@@ -112,9 +112,9 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_hex(&device.of::<T>(), T::SHAPE, rows).map(Self::typed)
     }
 
-    /// Returns the values in decimal. The device splits wide rows into parts of some digits, which
-    /// the host writes; the host alone converts short rows and few rows, and, with a warning in the
-    /// log, rows of a width at which the device lacks a kernel.
+    /// Returns the values in decimal. A GPU writes the digits of rows of up to 1024 bits, and of the
+    /// parts into which it splits wider rows; the host copies them. The host alone converts few
+    /// rows, and, with a warning in the log, rows of a width at which the device lacks a kernel.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Compile`](Error::Compile), [`Driver`](Error::Driver).
