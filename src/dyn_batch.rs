@@ -61,8 +61,7 @@ impl DynBatch {
         shape: Shape,
         values: impl IntoIterator<Item: Borrow<BigUint>>,
     ) -> Result<Self> {
-        let values = collected(values)?;
-        Self::from_references(device, shape, &references(&values)?)
+        Self::of_values(device, shape, &collected(values)?)
     }
 
     /// Makes a batch of these values with the narrowest shape that holds all of them; see
@@ -76,20 +75,22 @@ impl DynBatch {
         values: impl IntoIterator<Item: Borrow<BigUint>>,
     ) -> Result<Self> {
         let values = collected(values)?;
-        let values = references(&values)?;
-        let bits = values.iter().map(|value| value.bits()).max().unwrap_or(0);
+        let lengths = || values.iter().map(|value| value.borrow().bits());
+        let bits = lengths().max().unwrap_or(0);
         let shape = usize::try_from(bits).ok().and_then(narrowest);
         let Some(shape) = shape else {
-            let row = values.iter().position(|value| value.bits() == bits).unwrap_or(0);
+            let row = lengths().position(|length| length == bits).unwrap_or(0);
             return Err(Error::TooWide { row, bits, width: MAX_LONG_BITS });
         };
-        Self::from_references(device, shape, &values)
+        Self::of_values(device, shape, &values)
     }
 
-    fn from_references(device: &Device, shape: Shape, values: &[&BigUint]) -> Result<Self> {
+    fn of_values<V: Borrow<BigUint>>(device: &Device, shape: Shape, values: &[V]) -> Result<Self> {
         device.check_shape(shape)?;
         Self::from_parts(device, shape, values.len(), |first, part| {
-            write_integers(values, first, shape, part)
+            // Threads cannot share values of every type.
+            let values = references(&values[first..first + part.len() / shape.bytes()])?;
+            write_integers(&values, first, shape, part)
         })
     }
 

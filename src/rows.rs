@@ -18,7 +18,7 @@ pub(crate) fn check_width(shape: Shape, row: usize, value: &BigUint) -> Result<(
     Ok(())
 }
 
-/// Writes the values from `first` on to the rows of `bytes`, on all cores.
+/// Writes the values of the rows of `bytes`, from row `first` on, on all cores.
 pub(crate) fn write_integers<V: Borrow<BigUint> + Sync>(
     values: &[V],
     first: usize,
@@ -26,7 +26,7 @@ pub(crate) fn write_integers<V: Borrow<BigUint> + Sync>(
     bytes: &mut [u8],
 ) -> Result<()> {
     write_checked(bytes, shape.bytes(), first, |row, bytes| {
-        let value = values[row].borrow();
+        let value = values[row - first].borrow();
         check_width(shape, row, value)?;
         write_integer(value, bytes);
         Ok(())
