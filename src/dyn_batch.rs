@@ -224,10 +224,15 @@ impl DynBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn try_clone(&self) -> Result<Self> {
-        let mut copy = Self::alloc(&self.device, self.shape, self.rows)?;
+        self.clone_on(&self.device)
+    }
+
+    /// Copies the rows on a queue of their device, after the work on them that is queued by now.
+    pub(crate) fn clone_on(&self, queue: &Device) -> Result<Self> {
+        let mut copy = Self::alloc(queue, self.shape, self.rows)?;
         if self.rows > 0 {
             let bytes = byte_offset(self.rows, self.shape.bytes());
-            self.device.memory().copy(&mut copy.buffer, 0, &self.buffer, 0, bytes)?;
+            queue.memory().copy(&mut copy.buffer, 0, &self.buffer, 0, bytes)?;
         }
         Ok(copy)
     }

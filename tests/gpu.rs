@@ -347,6 +347,19 @@ fn pool_of_all_gpus_computes_what_one_does() {
 }
 
 #[test]
+fn pool_of_all_gpus_finds_the_common_divisors_of_one() {
+    let gpus = all_gpus();
+    let Some(first) = gpus.first() else { return };
+    // Parts of more than 2^20 bits, whose products go from GPU to GPU.
+    let keys: Vec<BigUint> = (0..4000 * gpus.len() as u32)
+        .map(|row| (BigUint::from(1u32) << (2040 - row % 5)) - 2 * row - 1u32)
+        .collect();
+    let by_one = Pool::of([first.clone()]).unwrap().batch_gcd(&keys).unwrap();
+    assert!(Pool::of(gpus).unwrap().batch_gcd(&keys).unwrap() == by_one);
+    assert!(by_one.iter().any(|divisor| divisor.bits() > 1));
+}
+
+#[test]
 fn rows_go_from_gpu_to_gpu_by_pinned_memory() {
     let gpus = all_gpus();
     let [first, second, ..] = &gpus[..] else { return };

@@ -10,6 +10,7 @@
 //! lengths thus share no level: no row pays for the longest one.
 
 use rayon::prelude::*;
+use tracing::debug_span;
 
 use crate::backend::host::{collected, reserved_vec};
 use crate::error::Result;
@@ -100,6 +101,7 @@ struct Builder<'a> {
 impl Layout {
     /// Pairs rows of these lengths in bits, of which there is at least one.
     pub(super) fn new(lengths: &[u64]) -> Result<Self> {
+        let _span = debug_span!("layout", rows = lengths.len()).entered();
         let count = lengths.len();
         // A row of zero has no use for bits, but its node has a width.
         let length = |row: usize| lengths[row].max(1);

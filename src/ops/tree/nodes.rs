@@ -37,13 +37,19 @@ pub(super) fn home(device: &Device, bits: u64) -> Result<(Device, Shape)> {
 
 /// Returns rows on a device, in a shape that holds them.
 pub(super) fn moved(rows: DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
-    let rows = match rows.device().shares_memory_with(device) {
-        true => rows.on(device)?,
-        // The narrower shape goes over the bus.
-        false if rows.shape().bits > shape.bits => copied(&fitted(rows, shape)?, device)?,
-        false => copied(&rows, device)?,
-    };
-    fitted(rows, shape)
+    match rows.device().shares_memory_with(device) {
+        true => fitted(rows.on(device)?, shape),
+        false => sent(&rows, device, shape),
+    }
+}
+
+/// Copies rows to a device with other memory, in a shape that holds them.
+pub(super) fn sent(rows: &DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
+    // The narrower shape goes over the bus.
+    match rows.shape().bits > shape.bits {
+        true => copied(&rows.view().truncated(shape)?, device),
+        false => fitted(copied(rows, device)?, shape),
+    }
 }
 
 /// Returns rows on a device with other memory: by one copy from or to memory of the host.

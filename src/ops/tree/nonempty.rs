@@ -1,5 +1,7 @@
 //! The tree over at least one row.
 
+use std::sync::Arc;
+
 use tracing::debug_span;
 
 use super::fractions;
@@ -14,7 +16,7 @@ use crate::error::Result;
 
 /// The nodes of a tree over at least one row.
 pub(super) struct Tree {
-    pub(super) layout: Layout,
+    pub(super) layout: Arc<Layout>,
     /// The rows, and the products of the levels above, in shapes of their fractions.
     pub(super) products: Nodes,
     /// Number of rows.
@@ -28,7 +30,11 @@ pub(super) struct Tree {
 impl Tree {
     /// Computes the tree over rows of these lengths in bits.
     pub(super) fn new(rows: &DynBatch, lengths: &[u64]) -> Result<Self> {
-        let layout = debug_span!("layout").in_scope(|| Layout::new(lengths))?;
+        Self::over(rows, lengths, Layout::new(lengths)?.into())
+    }
+
+    /// Computes the tree over rows of these lengths in bits, with their layout.
+    pub(super) fn over(rows: &DynBatch, lengths: &[u64], layout: Arc<Layout>) -> Result<Self> {
         let _span = debug_span!("products", rows = rows.len()).entered();
         let mut products = Nodes::new(1, layout.levels.len() + 1);
         let (device, shape) = home(rows.device(), layout.fraction_bits(0))?;

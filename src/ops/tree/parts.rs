@@ -30,22 +30,26 @@
 //! goes to every other device, `B` bits to each in all.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::thread;
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
+use once_cell::sync::OnceCell;
+use rayon::prelude::*;
 use tracing::debug_span;
 
-use super::nodes::{home, moved, returned};
+use super::layout::Layout;
+use super::nodes::{home, moved, returned, sent};
 use super::nonempty::Tree;
 use super::progress::{self, plan_levels, plan_root, root_done};
 use super::root::{Root, Wide, modulus_bits};
 use crate::backend::BackendKind;
-use crate::backend::host::collected;
+use crate::backend::host::reserved_vec;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::interrupt::Stop;
+use crate::interrupt::{Stop, on_pool};
 
 /// Bits of the rows of a part, unless it is one row: GPUs have wide products of rows of 2^30 bits,
 /// which hold the guard, and reciprocals have 64 bits less (`root.rs`).
@@ -111,13 +115,15 @@ pub(super) fn cofactors(rows: &DynBatch, numbers: &[BigUint], most: u64) -> Resu
 /// # Errors
 /// As [`cofactors`], and `WidthMissing`.
 pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Result<Vec<BigUint>> {
-    let lengths = collected(values.iter().map(BigUint::bits))?;
+    let mut lengths = reserved_vec(values.len())?;
+    on_pool(|| values.par_iter().map(BigUint::bits).collect_into_vec(&mut lengths));
     let bits = lengths.iter().copied().max().unwrap_or(0);
     let bits = usize::try_from(bits).unwrap_or(usize::MAX);
     let source = Source {
         devices,
         lengths: &lengths,
         rows: |device: &Device, range: Range<usize>| {
+            let _span = debug_span!("rows", rows = range.len()).entered();
             DynBatch::from_biguints(device, device.shape_for(bits)?, &values[range])
         },
     };
@@ -125,7 +131,9 @@ pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Res
     let divisors = source.compute(&[], most.min(share), |rows, cofactors| {
         debug_span!("divisors", rows = rows.len()).in_scope(|| rows.gcd(&cofactors)?.to_biguints())
     })?;
-    Ok(divisors.into_iter().flatten().collect())
+    let mut all = reserved_vec(values.len())?;
+    divisors.into_iter().for_each(|part| all.extend(part));
+    Ok(all)
 }
 
 impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
@@ -167,9 +175,11 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         result: impl Fn(DynBatch, DynBatch) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         // Integers of the host are converted once for a tree that is kept.
-        let tree = |device: &Device, range: &Range<usize>| {
+        let layouts = Layouts::new(self.lengths, ranges);
+        let tree = |device: &Device, index: usize| {
+            let range = &ranges[index];
             let rows = (self.rows)(device, range.clone())?;
-            let tree = Tree::new(&rows, &self.lengths[range.clone()])?;
+            let tree = Tree::over(&rows, &self.lengths[range.clone()], layouts.of(index)?)?;
             Ok((rows, tree))
         };
         let devices = self.devices.len();
@@ -184,16 +194,20 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             plan_levels(bits, range.len(), products);
             plan_root(bits, ranges.len() - 1, numbers);
         }
-        let parts = ranges.iter().enumerate().collect();
+        let parts = (0..ranges.len()).collect();
         let nothing = |_: &Device| Ok(());
-        let parts = on_devices(self.devices, parts, nothing, |device, (), (index, range)| {
+        let parts = on_devices(self.devices, parts, nothing, |device, (), index| {
             let is_kept = is_kept(index, device);
-            let (rows, tree) = tree(device, range)?;
-            let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
+            let (rows, tree) = tree(device, index)?;
+            let root = tree.root()?;
+            let is_shared = self.devices.len() > 1 && root.shape().is_long();
+            // The copy to the host runs beside the sum of cofactors.
+            let queue = if is_shared { root.device().queue()? } else { root.device().clone() };
+            let (product, sum) = (root.clone_on(&queue)?, tree.cofactor_sum()?);
             let fraction_bits = tree.fraction_bits();
-            // Another device would wait for all that this one does after it.
-            let product = match self.devices.len() > 1 && product.shape().is_long() {
-                true => moved(product, &Device::cpu(), tree.root()?.shape())?,
+            let product = match is_shared {
+                true => debug_span!("product_to_host")
+                    .in_scope(|| moved(product, &Device::cpu(), root.shape()))?,
                 false => product,
             };
             let root = PartRoot { product, length: tree.length, fraction_bits, sum };
@@ -204,16 +218,51 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         let trees = trees.into_iter().enumerate().collect();
         let pairs = |device: &Device| pairs(&roots, bits, device);
         on_devices(self.devices, trees, pairs, |device, pairs, (index, kept)| {
-            let fraction = fraction(&roots, pairs, index, bits, device, numbers)?;
+            let product = match &kept {
+                Some((_, tree)) => tree.root()?,
+                None => &roots[index].product,
+            };
+            let fraction = fraction(&roots, pairs, (index, product), bits, device, numbers)?;
             let part_bits = self.lengths[ranges[index].clone()].iter().sum();
             root_done(part_bits, ranges.len() - 1, numbers);
             // Ends the memory of a tree with its descent.
-            let (rows, tree) = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
+            let (rows, tree) = kept.map_or_else(|| tree(device, index), Ok)?;
             let rests = tree.descend(&fraction, device)?;
             drop(tree);
             let cofactors = returned(rests, device, rows.shape())?;
             result(rows, cofactors)
         })
+    }
+}
+
+/// Layouts of parts. Neighbours of equal lengths share one: most collections are of equal rows.
+struct Layouts<'l> {
+    /// Lengths of the rows of each part.
+    lengths: Vec<&'l [u64]>,
+    /// The first of the parts that share the layout of each part.
+    first: Vec<usize>,
+    shared: Vec<OnceCell<Arc<Layout>>>,
+}
+
+impl<'l> Layouts<'l> {
+    fn new(lengths: &'l [u64], ranges: &[Range<usize>]) -> Self {
+        let lengths: Vec<&[u64]> = ranges.iter().map(|range| &lengths[range.clone()]).collect();
+        let mut first: Vec<usize> = (0..lengths.len()).collect();
+        for part in 1..lengths.len() {
+            if lengths[part] == lengths[part - 1] {
+                first[part] = first[part - 1];
+            }
+        }
+        let shared = lengths.iter().map(|_| OnceCell::new()).collect();
+        Self { lengths, first, shared }
+    }
+
+    /// Returns the layout of a part. It is kept if several parts have it.
+    fn of(&self, part: usize) -> Result<Arc<Layout>> {
+        let first = self.first[part];
+        let layout = || Layout::new(self.lengths[first]).map(Arc::new);
+        let is_shared = self.first.get(first + 1) == Some(&first);
+        if is_shared { self.shared[first].get_or_try_init(layout).cloned() } else { layout() }
     }
 }
 
@@ -295,8 +344,12 @@ fn on_devices<P: Send, S, R: Send>(
 /// Returns a row on a device, in a shape that holds it.
 fn carried(row: &DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
     let are_long = row.shape().is_long() && shape.is_long();
-    if are_long || row.device().shares_memory_with(device) {
+    if row.device().shares_memory_with(device) {
         return moved(row.try_clone()?, device, shape);
+    }
+    if are_long {
+        // The copy from the host runs beside the work that is queued.
+        return sent(row, &device.queue()?, shape)?.on(device);
     }
     // The devices may have no short shape in common.
     DynBatch::single(device, shape, &row.row(0)?)
@@ -315,11 +368,11 @@ fn pairs(parts: &[PartRoot], bits: u64, device: &Device) -> Result<Vec<Wide>> {
 }
 
 /// Computes the product of the cofactors of a part, the products of the other parts and `numbers`,
-/// as a fraction of `bits` bits of the product of the part.
+/// as a fraction of `bits` bits of the `product` of the part.
 fn fraction(
     parts: &[PartRoot],
     pairs: &[Wide],
-    index: usize,
+    (index, product): (usize, &DynBatch),
     bits: u64,
     device: &Device,
     numbers: &[BigUint],
@@ -328,7 +381,7 @@ fn fraction(
     let _span = debug_span!("fraction", part = index, parts = parts.len()).entered();
     let row = |row: &DynBatch| carried(row, &device, shape);
     let part = &parts[index];
-    let mut root = Root::new(&row(&part.product)?, part.length, bits)?;
+    let mut root = Root::new(&row(product)?, part.length, bits)?;
     if parts.len() > 2 {
         root = root.with_transforms()?;
     }
@@ -476,6 +529,17 @@ mod tests {
         let again = source.compute_parts(&ranges, false, &[], gcds).unwrap();
         assert_eq!(made.load(Ordering::Relaxed), 2 * values.len());
         assert_eq!(kept, again);
+    }
+
+    #[test]
+    fn neighbours_of_equal_lengths_share_a_layout() {
+        let lengths = [5, 6, 5, 6, 5, 6, 7, 7, 7, 7];
+        let layouts = Layouts::new(&lengths, &[0..2, 2..4, 4..6, 6..8, 8..9, 9..10]);
+        assert_eq!(layouts.first, [0, 0, 0, 3, 4, 4]);
+        let of = |part: usize| layouts.of(part).unwrap();
+        assert!(Arc::ptr_eq(&of(1), &of(2)) && Arc::ptr_eq(&of(0), &of(1)));
+        assert!(Arc::ptr_eq(&of(4), &of(5)) && !Arc::ptr_eq(&of(3), &of(3)));
+        assert_eq!([0, 3, 4].map(|part| of(part).longest), [6, 7, 7]);
     }
 
     #[test]
