@@ -18,10 +18,18 @@
 //!
 //! The program fails if a result is wrong. `--stages` adds the time of each stage of one more run,
 //! in which the host waits for the device before and after each stage. `--pool` adds the times of
-//! `Pool::batch_gcd` on the first GPU and on all GPUs, from integers of the host to integers.
+//! `Pool::batch_gcd` on the first GPU and on all GPUs, from integers of the host to integers; with
+//! `--stages` also the start and end of each stage on each thread, without waits.
+//!
+//! `--write FILE` writes keys as hexadecimal lines for `gpuint batch-gcd` instead: coprime numbers
+//! (`coprime.rs`) with planted pairs.
+
+mod coprime;
+mod timeline;
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +47,9 @@ use rayon::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+
+use self::coprime::CoprimeKeys;
+use self::timeline::Timeline;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -64,6 +75,9 @@ struct Options {
     /// Times a pool of one and of all GPUs
     #[arg(long)]
     pool: bool,
+    /// Writes keys to FILE, and measures nothing
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     /// Measures few keys once: a test of this program
     #[arg(long)]
     test: bool,
@@ -85,8 +99,15 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<()> {
     let is_test = options.test || !options.bench;
-    if !options.stages {
-        device::start_log()?;
+    if let Some(path) = &options.write {
+        let &[count] = &options.keys[..] else { return Err("--write takes one --keys".into()) };
+        return write(path, count, options.bits);
+    }
+    let timeline = Timeline::default();
+    match options.stages && options.pool || is_test {
+        true => tracing::subscriber::set_global_default(timeline.clone())?,
+        false if options.stages => {}
+        false => device::start_log()?,
     }
     let device = device::open(options.backend)?;
     let counts = match device.backend() {
@@ -105,9 +126,26 @@ fn run(options: &Options) -> Result<()> {
         let keys = Keys::random(count, options.bits as usize);
         measure(&device, &keys, runs, options.stages || is_test)?;
         if options.pool || is_test {
-            pools(&device, &keys)?;
+            pools(&device, &keys, &timeline)?;
         }
     }
+    if is_test {
+        coprime::check();
+    }
+    Ok(())
+}
+
+/// Writes a file of keys of which some pairs share a factor.
+fn write(path: &Path, count: usize, bits: u32) -> Result<()> {
+    const MAX_PAIRS: usize = 20;
+    let start = Instant::now();
+    let keys = CoprimeKeys::new(count, bits.into(), MAX_PAIRS.min(count / 2))?;
+    let made = start.elapsed();
+    keys.write(path)?;
+    let name = path.display();
+    println!("{name}: {count} keys of {bits} bits, {} pairs share a factor", keys.pairs());
+    let [sieve, all] = [made, start.elapsed()].map(milliseconds);
+    println!("sieve {sieve:.0} ms, in all {all:.0} ms");
     Ok(())
 }
 
@@ -260,7 +298,7 @@ fn measure(device: &Device, keys: &Keys, runs: u32, has_stages: bool) -> Result<
 }
 
 /// Times pools of one and of all devices, and compares their results.
-fn pools(device: &Device, keys: &Keys) -> Result<()> {
+fn pools(device: &Device, keys: &Keys, timeline: &Timeline) -> Result<()> {
     let values: Vec<BigUint> = (0..keys.len()).into_par_iter().map(|row| keys.key(row)).collect();
     let all = match device.backend() {
         BackendKind::Cuda => Pool::new()?,
@@ -271,10 +309,14 @@ fn pools(device: &Device, keys: &Keys) -> Result<()> {
         let pool = Pool::of(devices.iter().cloned())?;
         // Kernels are loaded by the first run.
         let divisors = pool.batch_gcd(&values)?;
+        timeline.begin();
         let start = Instant::now();
         let again = pool.batch_gcd(&values)?;
         let time = milliseconds(start.elapsed());
         println!("{:>28} {time:>9.2} ms, {} devices", "pool", devices.len());
+        for stage in timeline.end() {
+            println!("{:>28} {stage}", "");
+        }
         if divisors != again {
             return Err("a pool has other divisors in its second run".into());
         }
