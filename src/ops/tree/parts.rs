@@ -35,9 +35,10 @@ use std::thread;
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
+use num_traits::One;
 use once_cell::sync::OnceCell;
 use rayon::prelude::*;
-use tracing::debug_span;
+use tracing::{debug_span, dispatcher};
 
 use super::layout::Layout;
 use super::nodes::{home, moved, returned, sent};
@@ -45,7 +46,7 @@ use super::nonempty::Tree;
 use super::progress::{self, plan_levels, plan_root, root_done};
 use super::root::{Root, Wide, modulus_bits};
 use crate::backend::BackendKind;
-use crate::backend::host::reserved_vec;
+use crate::backend::host::{check_room, collected, reserved_vec};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -129,10 +130,22 @@ pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Res
     };
     let share = lengths.iter().sum::<u64>().div_ceil(devices.len() as u64);
     let divisors = source.compute(&[], most.min(share), |rows, cofactors| {
-        debug_span!("divisors", rows = rows.len()).in_scope(|| rows.gcd(&cofactors)?.to_biguints())
+        debug_span!("divisors", rows = rows.len()).in_scope(|| integers(&rows.gcd(&cofactors)?))
     })?;
     let mut all = reserved_vec(values.len())?;
     divisors.into_iter().for_each(|part| all.extend(part));
+    Ok(all)
+}
+
+/// Returns the values of rows, most of which are 1.
+fn integers(rows: &DynBatch) -> Result<Vec<BigUint>> {
+    let lengths = rows.bit_lengths()?;
+    let others = collected((0..rows.len()).filter(|&row| lengths[row] > 1))?;
+    let values = rows.gather(&others)?.to_biguints()?;
+    check_room(rows.len(), size_of::<u64>())?;
+    let mut all = reserved_vec(rows.len())?;
+    on_pool(|| lengths.par_iter().map(|_| BigUint::one()).collect_into_vec(&mut all));
+    others.into_iter().zip(values).for_each(|(row, value)| all[row] = value);
     Ok(all)
 }
 
@@ -196,7 +209,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         }
         let parts = (0..ranges.len()).collect();
         let nothing = |_: &Device| Ok(());
-        let parts = on_devices(self.devices, parts, nothing, |device, (), index| {
+        let tree_and_root = |device: &Device, (): &(), index| {
             let is_kept = is_kept(index, device);
             let (rows, tree) = tree(device, index)?;
             let root = tree.root()?;
@@ -212,6 +225,10 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             };
             let root = PartRoot { product, length: tree.length, fraction_bits, sum };
             Ok((is_kept.then_some((rows, tree)), root))
+        };
+        let parts = thread::scope(|scope| {
+            layouts.begin(scope);
+            on_devices(self.devices, parts, nothing, tree_and_root)
         })?;
         let (trees, roots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
@@ -257,12 +274,31 @@ impl<'l> Layouts<'l> {
         Self { lengths, first, shared }
     }
 
+    /// Begins the layout of the first part on a thread, if other parts have it: devices make their
+    /// rows meanwhile.
+    fn begin<'s>(&'s self, scope: &'s thread::Scope<'s, '_>) {
+        if self.is_shared(0) {
+            let log = dispatcher::get_default(Clone::clone);
+            // Without a thread, and after an error, the layout is made at its use.
+            let _ = thread::Builder::new().spawn_scoped(scope, move || {
+                dispatcher::with_default(&log, || self.of(0).map(drop))
+            });
+        }
+    }
+
+    /// Returns true if other parts have the layout of a first part.
+    fn is_shared(&self, first: usize) -> bool {
+        self.first.get(first + 1) == Some(&first)
+    }
+
     /// Returns the layout of a part. It is kept if several parts have it.
     fn of(&self, part: usize) -> Result<Arc<Layout>> {
         let first = self.first[part];
         let layout = || Layout::new(self.lengths[first]).map(Arc::new);
-        let is_shared = self.first.get(first + 1) == Some(&first);
-        if is_shared { self.shared[first].get_or_try_init(layout).cloned() } else { layout() }
+        match self.is_shared(first) {
+            true => self.shared[first].get_or_try_init(layout).cloned(),
+            false => layout(),
+        }
     }
 }
 
@@ -405,7 +441,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use num_integer::Integer;
-    use num_traits::One;
 
     use super::*;
 
