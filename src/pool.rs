@@ -301,7 +301,21 @@ impl Pool {
     /// [`WidthMissing`](Error::WidthMissing) if a value has more than 2^30 - 128 bits, and the
     /// error of the first part whose device fails.
     pub fn batch_gcd(&self, values: &[BigUint]) -> Result<Vec<BigUint>> {
-        batch_gcd_on(&self.devices, values)
+        self.batch_gcd_against(values, &[])
+    }
+
+    /// Computes the greatest common divisor of each value and the product of all other values and
+    /// of `numbers`, as [`Batch::batch_gcd_against`] does, in the parts of
+    /// [`batch_gcd`](Self::batch_gcd).
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn batch_gcd_against(
+        &self,
+        values: &[BigUint],
+        numbers: &[BigUint],
+    ) -> Result<Vec<BigUint>> {
+        batch_gcd_on(&self.devices, values, numbers)
     }
 
     /// Computes `rows` rows in chunks on all devices: `work` makes batches of the rows of a

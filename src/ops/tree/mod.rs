@@ -275,10 +275,14 @@ impl<T: Kernels> ProductTree<T> {
     }
 }
 
-/// Computes the greatest common divisor of each value and the product of all others, on several
-/// devices.
-pub(crate) fn batch_gcd_on(devices: &[Device], values: &[BigUint]) -> Result<Vec<BigUint>> {
-    parts::divisors(devices, values, MAX_PART_BITS)
+/// Computes the greatest common divisor of each value and the product of all others and of
+/// `numbers`, on several devices.
+pub(crate) fn batch_gcd_on(
+    devices: &[Device],
+    values: &[BigUint],
+    numbers: &[BigUint],
+) -> Result<Vec<BigUint>> {
+    parts::divisors(devices, values, numbers, MAX_PART_BITS)
 }
 
 impl View<'_> {

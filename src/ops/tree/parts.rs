@@ -110,12 +110,17 @@ pub(super) fn cofactors(rows: &DynBatch, numbers: &[BigUint], most: u64) -> Resu
     }
 }
 
-/// Computes the greatest common divisor of each value and the product of all others, with at least
-/// a part for each device.
+/// Computes the greatest common divisor of each value and the product of all others and of
+/// `numbers`, with at least a part for each device.
 ///
 /// # Errors
 /// As [`cofactors`], and `WidthMissing`.
-pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Result<Vec<BigUint>> {
+pub(super) fn divisors(
+    devices: &[Device],
+    values: &[BigUint],
+    numbers: &[BigUint],
+    most: u64,
+) -> Result<Vec<BigUint>> {
     let mut lengths = reserved_vec(values.len())?;
     on_pool(|| values.par_iter().map(BigUint::bits).collect_into_vec(&mut lengths));
     let bits = lengths.iter().copied().max().unwrap_or(0);
@@ -129,7 +134,7 @@ pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Res
         },
     };
     let share = lengths.iter().sum::<u64>().div_ceil(devices.len() as u64);
-    let divisors = source.compute(&[], most.min(share), |rows, cofactors| {
+    let divisors = source.compute(numbers, most.min(share), |rows, cofactors| {
         debug_span!("divisors", rows = rows.len()).in_scope(|| integers(&rows.gcd(&cofactors)?))
     })?;
     let mut all = reserved_vec(values.len())?;
@@ -530,15 +535,21 @@ mod tests {
     #[test]
     fn devices_share_the_parts() {
         let values: Vec<BigUint> = (0..60u32).map(|i| BigUint::from(6 * i + 5).pow(9)).collect();
-        let expected = DynBatch::fitting(&Device::cpu(), &values).unwrap().batch_gcd().unwrap();
-        let expected = expected.to_biguints().unwrap();
+        let rows = DynBatch::fitting(&Device::cpu(), &values).unwrap();
+        let expected = rows.batch_gcd().unwrap().to_biguints().unwrap();
+        let old = numbers([7 * 11 * 13, 17 * 257]);
+        let against = rows.batch_gcd_against(&old).unwrap().to_biguints().unwrap();
+        assert_ne!(against, expected);
         for count in [1, 2, 3, 70] {
             let devices = vec![Device::cpu(); count];
             for most in [1, 400, 1 << 20] {
-                assert_eq!(divisors(&devices, &values, most).unwrap(), expected, "{count}, {most}");
+                let found = divisors(&devices, &values, &[], most).unwrap();
+                assert_eq!(found, expected, "{count}, {most}");
+                let found = divisors(&devices, &values, &old, most).unwrap();
+                assert_eq!(found, against, "{count}, {most}");
             }
-            assert!(divisors(&devices, &[], 1).unwrap().is_empty());
-            let error = divisors(&devices, &numbers([5, 7, 0]), 1).err();
+            assert!(divisors(&devices, &[], &old, 1).unwrap().is_empty());
+            let error = divisors(&devices, &numbers([5, 7, 0]), &[], 1).err();
             assert_eq!(error, Some(Error::DivisionByZero { row: 2 }));
         }
     }
