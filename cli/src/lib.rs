@@ -17,6 +17,7 @@ mod batch_gcd {
     pub(crate) mod distinct;
     pub(crate) mod documents;
     pub(crate) mod errors;
+    pub(crate) mod event;
     pub(crate) mod format;
     pub(crate) mod keys;
     pub(crate) mod lines;

@@ -961,6 +961,29 @@ fn progress_lines_name_the_stages() {
 }
 
 #[test]
+fn progress_in_json_is_an_object_for_each_stage() {
+    let folder = Scratch::new();
+    let input = folder.write("in.txt", b"15\n35\n");
+    let run = run(&[&input, "--progress", "--json", "--small-factors=10", "--fermat=3"]);
+    let objects = run.stderr.lines().filter(|line| line.starts_with('{'));
+    let objects: Vec<serde_json::Value> =
+        objects.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let phases: Vec<_> = objects.iter().map(|it| it["phase"].as_str().unwrap()).collect();
+    for phase in ["read", "distinct", "products", "divisors", "factors", "write"] {
+        assert!(phases.contains(&phase), "{phase}: {}", run.stderr);
+    }
+    for object in &objects {
+        assert!(object["stage"].is_string() && object["seconds"].is_number(), "{object}");
+        assert_eq!(
+            (object["done"].as_f64(), object["seconds_left"].as_f64()),
+            (Some(1.0), Some(0.0))
+        );
+    }
+    // The findings are on standard output alone.
+    assert_eq!(run.json().len(), 6);
+}
+
+#[test]
 fn random_numbers_are_split_by_their_small_primes() {
     let mut random = Random::new(11);
     let numbers: Vec<BigUint> = (0..400)

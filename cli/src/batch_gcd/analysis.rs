@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use gpuint::{Device, Error, interruptible, threads};
+use gpuint::{Device, Error, Pool, interruptible, threads};
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
@@ -105,6 +105,8 @@ pub(crate) struct Analysis {
 
 /// An analysis of new keys, and of the stored ones before them.
 pub(crate) struct Analyzer<'a, 's> {
+    pub(crate) pool: &'a Pool,
+    /// The first of the pool, for work that is not shared.
     pub(crate) device: &'a Device,
     pub(crate) keys: &'a Collection,
     pub(crate) stored: &'a Stored,
@@ -161,7 +163,7 @@ impl Analyzer<'_, '_> {
     /// A class is compared with the products of smaller classes. The divisors that this finds have
     /// all that the smaller classes share with it, and are shorter than its product.
     fn sharing(&self, classes: &[Class]) -> Result<(Vec<Divided>, Vec<BigUint>), AnalysisError> {
-        let Self { device, keys, stages, .. } = *self;
+        let Self { pool, device, keys, stages, .. } = *self;
         let mut products = Vec::new();
         for (index, class) in classes.iter().enumerate() {
             products.push(Vec::new());
@@ -179,7 +181,7 @@ impl Analyzer<'_, '_> {
             if !found.is_empty() {
                 numbers.push(product_of(found.iter().map(|(_, divisor)| divisor)));
             }
-            found.extend(class.sharing(device, keys, &numbers)?);
+            found.extend(class.sharing(pool, keys, &numbers)?);
         }
         products.truncate(if self.is_stored { products.len() } else { 0 });
         Ok((found, products.into_iter().flatten().collect()))

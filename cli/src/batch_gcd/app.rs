@@ -13,6 +13,7 @@ use super::analysis::{AnalysisError, Analyzer, Stored, Weakness, counts};
 use super::budget::{Budget, MIB, OverBudget};
 use super::distinct::Distinct;
 use super::errors::ReadError;
+use super::event::LineForm;
 use super::keys::{Collection, Limits};
 use super::options::Options;
 use super::progress::{Phase, Stages};
@@ -102,7 +103,8 @@ fn find(options: &Options) -> Result<Status, AppError> {
     let mut lines = io::stderr();
     let on_terminal = lines.is_terminal();
     let shows_lines = options.progress && !on_terminal;
-    let stages = Stages::new(on_terminal, shows_lines.then_some(&mut lines as _));
+    let form = if options.json { LineForm::Json } else { LineForm::Text };
+    let stages = Stages::new(on_terminal, shows_lines.then_some((form, &mut lines as _)));
     stages.add(Phase::Setup, setup);
     let result = open_store(options, &mut new_store).and_then(|()| {
         let status = compute(options, limits, &pool, &budget, &stages, &mut output, &mut new_store);
@@ -159,17 +161,14 @@ fn compute(
     read?;
     let reading = reading.elapsed();
 
-    stages.add(Phase::Read, reading);
-    if options.progress && !on_terminal {
-        let _ = writeln!(stderr, "reading {} keys: {}", keys.len(), Time(reading));
-    }
+    stages.ended(Phase::Read, &format!("reading {} keys", keys.len()), reading);
     stages.begin(Phase::Distinct, "keys of one modulus");
     budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
     let distinct = Distinct::of(&keys);
     let is_stored = new_store.is_some();
     let checks = options.checks();
     let analyzer =
-        Analyzer { device, keys: &keys, stored: &stored, checks, is_stored, budget, stages };
+        Analyzer { pool, device, keys: &keys, stored: &stored, checks, is_stored, budget, stages };
     let found = analyzer.run(&distinct)?;
     stages.begin(Phase::Write, "writing");
 
@@ -201,7 +200,11 @@ fn compute(
     let closing = Closing { keys: &keys, distinct: &distinct, stored: stored.keys };
     let weak = counts(&found.findings);
     let total = stages.time(Phase::Setup) + start.elapsed();
-    let _ = writeln!(stderr, "{}", closing.line(&weak, &device.to_string(), stages, total));
+    let name = match pool.devices() {
+        [device] => device.to_string(),
+        devices => format!("{} devices, the first {device}", devices.len()),
+    };
+    let _ = writeln!(stderr, "{}", closing.line(&weak, &name, stages, total));
     Ok(if found.findings.is_empty() { Status::NoneFound } else { Status::Found })
 }
 

@@ -95,7 +95,8 @@ pub(crate) struct Options {
     pub(crate) max_expanded: u64,
 
     /// Write a line for each stage to standard error, where that is no terminal, and for long
-    /// stages their part and the time left every 10 seconds
+    /// stages their part and the time left every 10 seconds; with --json an object a line, every
+    /// second
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -177,7 +178,7 @@ of a JSON web key set; archive!file in archives), its factors in hexadecimal, an
 factor divides too. Keys of the same modulus are one key with several sources. A factor is as a
 greatest common divisor gives it; keys that share both primes with others are split.
 
-The first of the devices computes. --memory bounds the memory of the host: the keys, and the trees
+All devices share the keys of a width. --memory bounds the memory of the host: the keys, and the trees
 of the CPU backend; the memory of a GPU is checked by itself.
 
 --store writes the keys and their product to a file, which is replaced as a whole when it is

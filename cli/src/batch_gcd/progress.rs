@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use super::event::{Event, LineForm, State};
 use super::work::WORK;
-use crate::job::units::Time;
 
 /// Part of a job with a time of its own in the closing line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,15 +68,15 @@ fn write_work(state: &ProgressState, out: &mut dyn fmt::Write) {
 /// Shows the stage of a job: on a terminal with its time, else as a line if lines are wanted.
 pub(crate) struct Stages<'a> {
     bar: ProgressBar,
-    lines: Option<RefCell<&'a mut dyn Write>>,
+    lines: Option<(LineForm, RefCell<&'a mut dyn Write>)>,
     stage: RefCell<Option<(Phase, String, Instant)>>,
     /// Times of the phases, in the order of [`Phase::ALL`].
     times: [Cell<Duration>; Phase::ALL.len()],
 }
 
 impl<'a> Stages<'a> {
-    /// Makes stages of a job; `lines` takes a line for each.
-    pub(crate) fn new(on_terminal: bool, lines: Option<&'a mut dyn Write>) -> Self {
+    /// Makes stages of a job; `lines` takes a line of this form for each.
+    pub(crate) fn new(on_terminal: bool, lines: Option<(LineForm, &'a mut dyn Write)>) -> Self {
         let bar = if on_terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         let bar = match ProgressStyle::with_template("{spinner} {msg}, {elapsed}{work}") {
             Ok(style) => bar.with_style(style.with_key("work", write_work)),
@@ -84,7 +84,7 @@ impl<'a> Stages<'a> {
         };
         Self {
             bar,
-            lines: lines.map(RefCell::new),
+            lines: lines.map(|(form, lines)| (form, RefCell::new(lines))),
             stage: RefCell::new(None),
             times: Default::default(),
         }
@@ -93,7 +93,7 @@ impl<'a> Stages<'a> {
     /// Ends the stage before, and begins one.
     pub(crate) fn begin(&self, phase: Phase, stage: &str) {
         self.end();
-        WORK.begin(stage, self.lines.is_some());
+        WORK.begin(phase.name(), stage, self.lines.as_ref().map(|lines| lines.0));
         self.bar.reset_elapsed();
         self.bar.set_message(stage.to_owned());
         self.bar.enable_steady_tick(Duration::from_millis(200));
@@ -103,13 +103,19 @@ impl<'a> Stages<'a> {
     /// Ends the last stage.
     pub(crate) fn end(&self) {
         let Some((phase, stage, start)) = self.stage.take() else { return };
-        self.add(phase, start.elapsed());
-        if let Some(lines) = &self.lines {
-            // Standard error may be closed.
-            let _ = writeln!(lines.borrow_mut(), "{stage}: {}", Time(start.elapsed()));
-        }
+        self.ended(phase, &stage, start.elapsed());
         self.bar.disable_steady_tick();
         self.bar.finish_and_clear();
+    }
+
+    /// Adds a stage that has ended, with its line.
+    pub(crate) fn ended(&self, phase: Phase, stage: &str, elapsed: Duration) {
+        self.add(phase, elapsed);
+        if let Some((form, lines)) = &self.lines {
+            let event = Event { phase: phase.name(), stage, elapsed, state: State::Ended };
+            // Standard error may be closed.
+            let _ = event.write(*form, &mut *lines.borrow_mut());
+        }
     }
 
     /// Adds time of a phase.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use gpuint::{BackendKind, Device, DynBatch, DynProductTree, Error, Result, threads};
+use gpuint::{BackendKind, Device, DynBatch, DynProductTree, Error, Pool, Result, threads};
 use num_bigint::BigUint;
 use num_traits::One;
 use rayon::prelude::*;
@@ -79,15 +79,22 @@ impl Class {
     }
 
     /// Returns the keys that share a factor with other keys of the class or with `numbers`, and
-    /// their greatest common divisors with the product of all of these.
+    /// their greatest common divisors with the product of all of these. All devices of the pool
+    /// compute.
     pub(crate) fn sharing(
         &self,
-        device: &Device,
+        pool: &Pool,
         keys: &Collection,
         numbers: &[BigUint],
     ) -> Result<Vec<Divided>> {
-        let rows = rows(device, keys, self.bits, &self.keys)?;
-        divided(&self.keys, &rows.batch_gcd_against(numbers)?)
+        if let [device] = pool.devices() {
+            let rows = rows(device, keys, self.bits, &self.keys)?;
+            return divided(&self.keys, &rows.batch_gcd_against(numbers)?);
+        }
+        let modulus = |&key: &usize| keys.modulus(key);
+        let moduli: Vec<_> = threads::install(|| self.keys.par_iter().map(modulus).collect());
+        let divisors = pool.batch_gcd_against(&moduli, numbers)?;
+        Ok(self.keys.iter().copied().zip(divisors).filter(|(_, it)| !it.is_one()).collect())
     }
 }
 
@@ -214,5 +221,37 @@ pub(crate) fn product(numbers: &[BigUint]) -> BigUint {
             let (low, high) = rayon::join(|| product(low), || product(high));
             low * high
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch_gcd::keys::{Kind, Limits, Parsed};
+    use crate::batch_gcd::place::Place;
+
+    #[test]
+    fn devices_of_a_pool_find_what_one_does() {
+        let mut parsed = Parsed::default();
+        parsed.document("numbers");
+        for key in 0..40u32 {
+            let place = Place { document: 0, line: u64::from(key) + 1, entry: 0 };
+            let number = BigUint::from(6 * key + 5).pow(9);
+            parsed.push_number(&number, Kind::Number, place, Limits { widest: 4096 }).unwrap();
+        }
+        let mut keys = Collection::default();
+        keys.append(parsed);
+        let indices: Vec<usize> = (0..keys.len()).collect();
+        let numbers = [BigUint::from(7u32 * 13), BigUint::from(257u32)];
+        let mut shared = 0;
+        for class in Class::all(&keys, &indices) {
+            let found = |devices: Vec<Device>| {
+                class.sharing(&Pool::of(devices).unwrap(), &keys, &numbers).unwrap()
+            };
+            let by_one = found(vec![Device::cpu()]);
+            assert_eq!(found(vec![Device::cpu(); 3]), by_one);
+            shared += by_one.len();
+        }
+        assert!((1..keys.len()).contains(&shared), "{shared} keys");
     }
 }

@@ -11,13 +11,11 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer};
 
+use super::event::{Event as Line, LineForm, State};
 use crate::job::units::Time;
 
 /// The work of the stage in progress.
 pub(crate) static WORK: Work = Work::new();
-
-/// Time between two lines.
-const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Work of a stage in the library's units.
 pub(crate) struct Work {
@@ -28,6 +26,8 @@ pub(crate) struct Work {
 
 /// Lines of a stage on standard error.
 struct Lines {
+    form: LineForm,
+    phase: &'static str,
     stage: String,
     start: Instant,
     last: Instant,
@@ -38,12 +38,13 @@ impl Work {
         Self { planned: AtomicU64::new(0), done: AtomicU64::new(0), lines: Mutex::new(None) }
     }
 
-    /// Begins a stage, with lines on standard error if `has_lines` is set.
-    pub(crate) fn begin(&self, stage: &str, has_lines: bool) {
+    /// Begins a stage, with lines on standard error if they have a form.
+    pub(crate) fn begin(&self, phase: &'static str, stage: &str, form: Option<LineForm>) {
         self.planned.store(0, Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);
         let now = Instant::now();
-        let lines = has_lines.then(|| Lines { stage: stage.to_owned(), start: now, last: now });
+        let stage = stage.to_owned();
+        let lines = form.map(|form| Lines { form, phase, stage, start: now, last: now });
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
     }
 
@@ -53,14 +54,19 @@ impl Work {
         Part { planned, done, elapsed }
     }
 
-    /// Writes a line if the last one is older than `interval`.
-    fn report(&self, interval: Duration, out: &mut dyn io::Write) {
+    /// Writes a line if the last one is older than `interval`, by default that of the form.
+    fn report(&self, interval: Option<Duration>, out: &mut dyn io::Write) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Lines { stage, start, last }) = &mut *lines else { return };
-        if last.elapsed() >= interval {
+        let Some(Lines { form, phase, stage, start, last }) = &mut *lines else { return };
+        if last.elapsed() < interval.unwrap_or(form.interval()) {
+            return;
+        }
+        let elapsed = start.elapsed();
+        if let Some((done, left)) = self.part(elapsed).done_and_left() {
             *last = Instant::now();
+            let state = State::Running { done, left };
             // Standard error may be closed.
-            let _ = writeln!(out, "{stage}{}", self.part(start.elapsed()));
+            let _ = Line { phase: *phase, stage: stage.as_str(), elapsed, state }.write(*form, out);
         }
     }
 }
@@ -72,20 +78,21 @@ pub(crate) struct Part {
     elapsed: Duration,
 }
 
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Part {
+    /// Returns the part of the work that is done, and the time left; `None` before the first work.
+    fn done_and_left(&self) -> Option<(f64, Duration)> {
         // Work that is repeated for lack of memory was not planned.
         let done = self.done.min(self.planned);
-        if done == 0 {
-            return Ok(());
-        }
         let share = done as f64 / self.planned as f64;
-        write!(f, ", {:.0} %", (100.0 * share).floor())?;
         let left = self.elapsed.as_secs_f64() * (1.0 / share - 1.0);
-        match Duration::try_from_secs_f64(left) {
-            Ok(left) => write!(f, ", {} left", Time(left)),
-            Err(_) => Ok(()),
-        }
+        Some((share, Duration::try_from_secs_f64(left).ok()?)).filter(|_| done > 0)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((done, left)) = self.done_and_left() else { return Ok(()) };
+        write!(f, ", {:.0} %, {} left", (100.0 * done).floor(), Time(left))
     }
 }
 
@@ -103,7 +110,7 @@ where
 impl<S: Subscriber> Layer<S> for Counter {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         event.record(&mut Sum(self.0));
-        self.0.report(INTERVAL, &mut io::stderr());
+        self.0.report(None, &mut io::stderr());
     }
 }
 
@@ -145,7 +152,7 @@ mod tests {
     #[test]
     fn work_of_trees_is_what_was_planned() {
         let work: &'static Work = Box::leak(Box::new(Work::new()));
-        work.begin("divisors", true);
+        work.begin("divisors", "common divisors", Some(LineForm::Text));
         let subscriber = tracing_subscriber::registry().with(Counter(work));
         tracing::subscriber::with_default(subscriber, || {
             let rows: Vec<BigUint> = (0..90u32).map(|it| BigUint::from(2 * it + 3)).collect();
@@ -155,12 +162,25 @@ mod tests {
         let Part { planned, done, .. } = work.part(Duration::ZERO);
         // Levels round their shares down.
         assert!(done <= planned && done > planned - planned / 20, "{done} of {planned}");
-        let mut out = Vec::new();
-        work.report(Duration::ZERO, &mut out);
-        let line = String::from_utf8(out).unwrap();
-        assert!(line.starts_with("divisors, 9") && line.ends_with(" left\n"), "{line}");
-        let mut out = Vec::new();
-        work.report(Duration::from_secs(3600), &mut out);
-        assert!(out.is_empty());
+        let line = |interval: Duration| {
+            let mut out = Vec::new();
+            work.report(Some(interval), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let text = line(Duration::ZERO);
+        assert!(text.starts_with("common divisors, 9") && text.ends_with(" left\n"), "{text}");
+        assert_eq!(line(Duration::from_secs(3600)), "");
+        // Also in JSON, without the work of another stage.
+        let lines = || work.lines.lock().unwrap();
+        lines().as_mut().unwrap().form = LineForm::Json;
+        let object: serde_json::Value = serde_json::from_str(&line(Duration::ZERO)).unwrap();
+        assert_eq!(
+            (&object["phase"], &object["stage"]),
+            (&"divisors".into(), &"common divisors".into())
+        );
+        assert!(object["done"].as_f64().unwrap() > 0.9, "{object}");
+        assert!(object["seconds_left"].as_f64() < object["seconds"].as_f64(), "{object}");
+        work.begin("divisors", "others", Some(LineForm::Json));
+        assert_eq!(line(Duration::ZERO), "");
     }
 }
