@@ -18,6 +18,7 @@ use super::View;
 use super::exponents::Exponents;
 use super::faces::residue_faces;
 use super::products::Products;
+use super::sliding::Multiply;
 use super::special::{Folds, Special, has_powers, recognized, values};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
@@ -429,7 +430,7 @@ impl Ring<'_> {
             }
             Form::Special(special) => {
                 let rows = &self.0.rows;
-                Folds::new(special, rows)?.multiply(rows, rows, &mut out.rows)
+                Folds::new(special, rows)?.square(rows, &mut out.rows)
             }
         }
     }

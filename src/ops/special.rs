@@ -14,6 +14,7 @@ use num_bigint::BigUint;
 
 use super::exponents::Exponents;
 use super::rows::{Indices, gather};
+use super::sliding::{self, Multiply};
 use crate::backend::host::collected;
 use crate::backend::{BackendKind, Buffer, Operands, Params};
 use crate::device::Device;
@@ -131,55 +132,18 @@ impl Special {
     }
 
     /// Computes the power of residues by one exponent; `one` has the residues of 1.
-    ///
-    /// Windows of bits slide over the exponent, so that a table has the odd powers alone.
     pub(super) fn pow_all(
         &self,
         rows: &DynBatch,
         one: &DynBatch,
         exponent: &BigUint,
     ) -> Result<DynBatch> {
-        let mut position = exponent.bits();
-        if position == 0 {
+        if exponent.bits() == 0 {
             return one.try_clone();
         }
-        let window = window_bits(position);
+        let bits = usize::try_from(exponent.bits()).unwrap_or(usize::MAX);
         let mut folds = Folds::new(self, rows)?;
-        let mut odd_powers = vec![rows.try_clone()?];
-        if window > 1 {
-            let square = rows.view().produce(|out| folds.multiply(rows, rows, out))?;
-            for index in 1..1 << (window - 1) {
-                let last = &odd_powers[index - 1];
-                odd_powers.push(rows.view().produce(|out| folds.multiply(last, &square, out))?);
-            }
-        }
-        let mut power: Option<DynBatch> = None;
-        let mut next = rows.view().alloc()?;
-        while position > 0 {
-            let mut low = position - 1;
-            let mut digit = None;
-            if exponent.bit(low) {
-                let end = position.saturating_sub(window);
-                low = (end..position).find(|&bit| exponent.bit(bit)).unwrap_or(low);
-                let bits = (low + 1..position).rev().map(|bit| usize::from(exponent.bit(bit)));
-                digit = Some(bits.fold(0, |digit, bit| 2 * digit + bit));
-            }
-            match (&mut power, digit) {
-                (None, digit) => power = Some(odd_powers[digit.unwrap_or(0)].try_clone()?),
-                (Some(power), digit) => {
-                    for _ in low..position {
-                        folds.multiply(power, power, &mut next)?;
-                        std::mem::swap(power, &mut next);
-                    }
-                    if let Some(digit) = digit {
-                        folds.multiply(power, &odd_powers[digit], &mut next)?;
-                        std::mem::swap(power, &mut next);
-                    }
-                }
-            }
-            position = low;
-        }
-        power.map_or_else(|| one.try_clone(), Ok)
+        sliding::power(&mut folds, rows.try_clone()?, bits, |place| exponent.bit(place as u64))
     }
 
     /// Computes the powers of residues by an exponent for each row; `one` has the residues of 1.
@@ -211,7 +175,7 @@ impl Special {
                 continue;
             }
             for _ in 0..DIGIT_BITS {
-                folds.multiply(&power, &power, &mut next)?;
+                folds.square(&power, &mut next)?;
                 std::mem::swap(&mut power, &mut next);
             }
             folds.multiply(&power, &factors, &mut next)?;
@@ -226,7 +190,7 @@ impl Special {
         let mut power = rows.try_clone()?;
         let mut next = rows.view().alloc()?;
         for _ in 0..count {
-            folds.multiply(&power, &power, &mut next)?;
+            folds.square(&power, &mut next)?;
             std::mem::swap(&mut power, &mut next);
         }
         Ok(power)
@@ -291,18 +255,6 @@ impl Special {
     }
 }
 
-/// Returns the length of the windows for an exponent of `bits` bits: a bit more saves `bits / ((w +
-/// 1) (w + 2))` products and takes `2^(w - 1)` more for the table.
-const fn window_bits(bits: u64) -> u64 {
-    match bits {
-        0..=6 => 1,
-        7..=24 => 2,
-        25..=80 => 3,
-        81..=240 => 4,
-        _ => 5,
-    }
-}
-
 /// Returns true if powers of special residues are computed by products and folds at the width.
 pub(super) fn has_powers(rows: &DynBatch) -> bool {
     let least = match rows.device().backend() {
@@ -324,21 +276,21 @@ pub(super) struct Folds<'a> {
     wide: Buffer,
 }
 
+impl Multiply for Folds<'_> {
+    fn square(&mut self, a: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.multiply(a, a, out)
+    }
+
+    fn multiply(&mut self, a: &DynBatch, b: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.multiply_wide(a, b)?;
+        self.fold(1, (a, 0), out)
+    }
+}
+
 impl<'a> Folds<'a> {
     pub(super) fn new(special: &'a Special, rows: &DynBatch) -> Result<Self> {
         let wide = rows.device().alloc_rows(rows.len(), 2 * rows.shape().bytes())?;
         Ok(Self { special, wide })
-    }
-
-    /// Computes the product of residues.
-    pub(super) fn multiply(
-        &mut self,
-        a: &DynBatch,
-        b: &DynBatch,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.multiply_wide(a, b)?;
-        self.fold(1, (a, 0), out)
     }
 
     /// Computes the squares of residues, multiplied by `base` where the bit of the exponent is set.
