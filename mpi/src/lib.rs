@@ -30,6 +30,8 @@
 //! ends all ranks if one of them ends without finishing MPI; call `abort` of the communicator at an
 //! error that one rank has and others wait for.
 
+mod trees;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -38,6 +40,8 @@ pub use mpi;
 use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
+
+pub use self::trees::RankDivisors;
 
 /// Longest message, in bytes. MPI counts elements by a C `int`.
 const MESSAGE_BYTES: usize = 1 << 30;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use gpuint::{BackendKind, Error};
+use gpuint::num_bigint::BigUint;
+use gpuint::{BackendKind, Device, DynBatch, Error};
 use gpuint_mpi::Ranks;
 use mpi::environment::{Threading, initialize_with_threading};
 use mpi::traits::CommunicatorCollectives;
@@ -92,5 +93,26 @@ fn shares_cover_all_rows_evenly() {
             assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
             assert!(shares.iter().all(|share| share.len().abs_diff(rows / 3) <= 1));
         }
+    });
+}
+
+#[test]
+fn ranks_find_the_common_divisors_of_all_rows() {
+    with_ranks(4, "ranks_find_the_common_divisors_of_all_rows", |ranks| {
+        // Messages that end within products.
+        let ranks = ranks.with_messages_of(100);
+        // Most primes are in keys of two ranks; the last rank has none.
+        let keys: Vec<BigUint> = (0..63u32).map(|key| BigUint::from(6 * key + 5).pow(9)).collect();
+        let all = DynBatch::fitting(&Device::cpu(), &keys).unwrap();
+        let expected = all.batch_gcd().unwrap().to_biguints().unwrap();
+        let part = (21 * ranks.rank()).min(63)..(21 * ranks.rank() + 21).min(63);
+        let rows = all.slice(part.clone()).unwrap();
+        let found = ranks.batch_gcd(&rows).unwrap();
+        assert_eq!(found.divisors.to_biguints().unwrap(), expected[part.clone()]);
+        // Each rank receives the rows of the others once, and a product has no more bits.
+        let bits = |keys: &[BigUint]| keys.iter().map(BigUint::bits).sum::<u64>();
+        let others = bits(&keys) - bits(&keys[part]);
+        let lengths = 3 * 9;
+        assert!((others / 16..=others / 8 + lengths).contains(&found.received_bytes));
     });
 }
