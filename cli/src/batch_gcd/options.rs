@@ -178,8 +178,8 @@ of a JSON web key set; archive!file in archives), its factors in hexadecimal, an
 factor divides too. Keys of the same modulus are one key with several sources. A factor is as a
 greatest common divisor gives it; keys that share both primes with others are split.
 
-All devices share the keys of a width. --memory bounds the memory of the host: the keys, and the trees
-of the CPU backend; the memory of a GPU is checked by itself.
+All devices share the keys of a width. --memory bounds the memory of the host: the keys, and the
+trees of the CPU backend; the memory of a GPU is checked by itself.
 
 --store writes the keys and their product to a file, which is replaced as a whole when it is
 complete, and --against compares new keys with it: name one file by both to extend it. The format
