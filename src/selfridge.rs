@@ -13,7 +13,7 @@
 //! half of the `D`, so that on average two symbols are computed. By reciprocity they follow from
 //! `n` modulo 8 and modulo the odd part of `|D|`, or any number that is equal to `n` modulo its
 //! prime factors: a Jacobi symbol is a product of those over prime factors. So two remainders of
-//! `n` serve the first values of `D`.
+//! `n` serve the first values of `D`; a few more values are divisors of `n` themselves.
 
 use num_bigint::BigUint;
 use num_integer::Integer;
@@ -37,9 +37,6 @@ pub(crate) enum Parameter {
         denominator: u32,
     },
 }
-
-/// Word of a row whose parameter is not among the first ones.
-pub(crate) const UNRESOLVED: u64 = u64::MAX;
 
 impl Parameter {
     /// The operand of a kernel: the numerator above the denominator, which is 0 for decided rows.
@@ -105,11 +102,11 @@ impl Method {
         }
     }
 
-    /// Number of candidates with factors up to [`LARGEST`].
-    fn short_count(self) -> u32 {
+    /// Number of the first candidates, with `|D|` up to 137 or `P` up to 52.
+    fn first_count(self) -> u32 {
         match self {
-            Self::Strong => (LARGEST - 5) / 2 + 1,
-            Self::ExtraStrong => LARGEST - 4,
+            Self::Strong => (137 - 5) / 2 + 1,
+            Self::ExtraStrong => 52 - 2,
         }
     }
 }
@@ -162,6 +159,14 @@ impl Candidate {
     }
 }
 
+/// Returns `n` modulo a number below 2^32.
+fn remainder(n: &[u64], modulus: u64) -> u64 {
+    n.iter().rev().fold(0, |rest, limb| {
+        let upper = (rest << 32 | limb >> 32) % modulus;
+        (upper << 32 | limb & 0xffff_ffff) % modulus
+    })
+}
+
 /// Finds the parameter of a number of any size among the first ones.
 pub(crate) fn parameter(n: &[u64], method: Method) -> Option<Parameter> {
     let lowest = n.first().copied().unwrap_or(0);
@@ -172,14 +177,13 @@ pub(crate) fn parameter(n: &[u64], method: Method) -> Option<Parameter> {
     if lowest.is_multiple_of(2) {
         return Some(Parameter::Composite);
     }
-    let [first, second] = MODULI.map(|modulus| {
-        n.iter().rev().fold(0, |rest, limb| {
-            let upper = (rest << 32 | limb >> 32) % modulus;
-            (upper << 32 | limb & 0xffff_ffff) % modulus
-        })
-    });
-    let remainder = |odd: u32| if OF_SECOND >> odd & 1 == 1 { second } else { first };
-    let candidates = (0..method.short_count()).map(|index| method.candidate(index));
+    let [first, second] = MODULI.map(|modulus| remainder(n, modulus));
+    let remainder = |odd: u32| match odd {
+        ..=LARGEST if OF_SECOND >> odd & 1 == 1 => second,
+        ..=LARGEST => first,
+        _ => remainder(n, odd.into()),
+    };
+    let candidates = (0..method.first_count()).map(|index| method.candidate(index));
     { candidates }.find_map(|candidate| candidate.parameter(lowest % 8, &remainder))
 }
 
@@ -196,7 +200,7 @@ pub(crate) fn late_parameter(n: &BigUint, method: Method) -> Parameter {
         n.to_u64().is_some_and(|n| (first * second).is_multiple_of(n))
     };
     // A number that is no square has symbol -1 for some D below it.
-    (method.short_count()..)
+    (method.first_count()..)
         .map(|index| method.candidate(index))
         .filter(|candidate| !is_multiple(candidate))
         .find_map(|candidate| candidate.parameter(remainder(8), &remainder))
@@ -216,10 +220,11 @@ mod tests {
     #[test]
     fn moduli_have_the_factors_of_the_first_candidates() {
         for method in [Method::Strong, Method::ExtraStrong] {
-            for index in 0..method.short_count() {
+            for index in 0..method.first_count() {
                 let Candidate { factors, q, .. } = method.candidate(index);
-                for factor in factors.map(i32::unsigned_abs).into_iter().chain([q]) {
-                    assert!(factor <= LARGEST, "{method:?} {index}");
+                assert!(q <= LARGEST, "{method:?} {index}");
+                let factors = factors.map(i32::unsigned_abs).into_iter().chain([q]);
+                for factor in factors.filter(|&factor| factor <= LARGEST) {
                     let odd = factor >> factor.trailing_zeros();
                     let modulus = MODULI[usize::from(OF_SECOND >> odd & 1 == 1)];
                     let divides = |p: &u64| u64::from(odd) % p == 0;

@@ -356,13 +356,14 @@ operations! {
     }
     /// The first terms of chains for strong Lucas tests: a fraction, with the numerator, an `i32`,
     /// above the denominator, a `u32`. The denominator 0 stands for a decided row, with the
-    /// numerator 1 if it passes. Rows whose parameter is not among the first ones fail.
+    /// numerator 1 if it passes. Rows whose parameter is not among the first ones fail, and are in
+    /// the mask.
     StrongTerms = "strong_terms" {
-        inputs: [Integer], outputs: [Word], mask: false, status: true, params: []
+        inputs: [Integer], outputs: [Word], mask: true, status: true, params: []
     }
     /// The same for extra strong Lucas tests.
     ExtraStrongTerms = "extra_strong_terms" {
-        inputs: [Integer], outputs: [Word], mask: false, status: true, params: []
+        inputs: [Integer], outputs: [Word], mask: true, status: true, params: []
     }
     /// A mask of the rows that pass a Lucas test by a chain with `Q = 1` and these first terms.
     StrongLucas = "strong_lucas" {

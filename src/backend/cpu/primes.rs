@@ -12,7 +12,7 @@ use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, residues};
 use crate::error::Result;
 use crate::interrupt;
-use crate::selfridge::{self, Method, Parameter, UNRESOLVED};
+use crate::selfridge::{self, Method, Parameter};
 
 /// Bits of the first exponent of a walk, whose power is made by doublings.
 const FIRST_BITS: usize = 6;
@@ -262,8 +262,8 @@ pub(super) fn extra_strong_terms(rows: Rows<'_>) -> Result<Failed> {
 fn terms(rows: Rows<'_>, method: Method) -> Result<Failed> {
     rows.each(0, |Row { ins: [n, ..], outs: [term, _], .. }, _| {
         let found = selfridge::parameter(n, method);
-        term[0] = found.map_or(UNRESOLVED, Parameter::word);
-        Outcome { flag: false, failed: found.is_none() }
+        term[0] = found.map_or(0, Parameter::word);
+        Outcome { flag: found.is_none(), failed: found.is_none() }
     })
 }
 

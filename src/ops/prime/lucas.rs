@@ -39,7 +39,7 @@ use crate::error::Result;
 use crate::mask::Mask;
 use crate::ops::View;
 use crate::ops::residues::{DynModulus, DynResidues};
-use crate::selfridge::{self, Method, Parameter, UNRESOLVED};
+use crate::selfridge::{self, Method, Parameter};
 
 impl View<'_> {
     pub(crate) fn is_strong_lucas_probable_prime(&self) -> Result<Mask> {
@@ -51,31 +51,41 @@ impl View<'_> {
     }
 
     fn lucas(&self, op: Op, method: Method) -> Result<Mask> {
-        let terms = self.lucas_terms(op, method)?;
-        if !self.has_engine_of_powers(Op::StrongLucas) {
-            return self.lucas_by_residues(&terms);
+        let (terms, late) = self.lucas_terms(op)?;
+        let passes = if self.has_engine_of_powers(Op::StrongLucas) {
+            let mut operands = self.operands();
+            operands.ins[1] = Some(&terms);
+            self.produce_mask(|mask| self.test(Op::StrongLucas, operands, mask))?
+        } else {
+            let words = self.words(&terms)?;
+            let parameters: Vec<_> = collected(words.into_iter().map(Parameter::of_word))?;
+            Mask::from_bools(self.device(), &self.lucas_by_residues(&parameters)?)?
+        };
+        if late.is_empty() {
+            return Ok(passes);
         }
-        let mut operands = self.operands();
-        operands.ins[1] = Some(&terms);
-        self.produce_mask(|mask| self.test(Op::StrongLucas, operands, mask))
+        // Squares and very few other rows: their parameters are found on the host.
+        let batch = self.gather(&late)?;
+        let rows = View { batch: &batch, strategy: self.strategy };
+        let parameters = batch.to_biguints()?;
+        let parameters = parameters.iter().map(|n| selfridge::late_parameter(n, method));
+        let late_passes = rows.lucas_by_residues(&collected(parameters)?)?;
+        let mut all: Vec<bool> = zeroed_vec(self.len())?;
+        for (row, passes) in late.into_iter().zip(late_passes) {
+            all[row] = passes;
+        }
+        passes.or(&Mask::from_bools(self.device(), &all)?)
     }
 
-    /// Returns the first terms of the chains.
-    fn lucas_terms(&self, op: Op, method: Method) -> Result<Buffer> {
+    /// Returns the first terms of the chains, and the rows whose parameter is not among the first
+    /// ones.
+    fn lucas_terms(&self, op: Op) -> Result<(Buffer, Vec<usize>)> {
         let mut terms = self.device().alloc_rows(self.len(), size_of::<u64>())?;
+        let mut late = self.alloc_mask()?;
         let outs = [Some(&mut terms), None];
-        let Some(first) = self.launch_checked(op, Operands { outs, ..self.operands() })? else {
-            return Ok(terms);
-        };
-        // Squares and very few other rows: their parameters are found on the host.
-        let mut words = self.words(&terms)?;
-        for (row, word) in words.iter_mut().enumerate().skip(first) {
-            if *word == UNRESOLVED {
-                *word = selfridge::late_parameter(&self.batch.row(row)?, method).word();
-            }
-        }
-        self.device().memory().upload(&mut terms, 0, bytemuck::cast_slice(&words))?;
-        Ok(terms)
+        let operands = Operands { outs, mask: Some(late.cleared()?), ..self.operands() };
+        let is_any_late = self.launch_checked(op, operands)?.is_some();
+        Ok((terms, if is_any_late { late.indices()? } else { Vec::new() }))
     }
 
     fn words(&self, buffer: &Buffer) -> Result<Vec<u64>> {
@@ -87,9 +97,8 @@ impl View<'_> {
         Ok(words)
     }
 
-    /// Tests rows by operations on residues.
-    fn lucas_by_residues(&self, terms: &Buffer) -> Result<Mask> {
-        let parameters: Vec<_> = collected(self.words(terms)?.into_iter().map(Parameter::of_word))?;
+    /// Returns the rows that pass, by operations on residues.
+    fn lucas_by_residues(&self, parameters: &[Parameter]) -> Result<Vec<bool>> {
         let is_chain = |row: &usize| matches!(parameters[*row], Parameter::Chain { .. });
         let rows: Vec<usize> = collected((0..self.len()).filter(is_chain))?;
         let mut passes: Vec<bool> =
@@ -97,14 +106,14 @@ impl View<'_> {
         if !rows.is_empty() {
             let moduli = self.gather(&rows)?;
             let terms = moduli.to_biguints()?;
-            let terms = { terms }.into_iter().zip(picked(&parameters, &rows)?);
+            let terms = { terms }.into_iter().zip(picked(parameters, &rows)?);
             let terms = terms.map(|(n, parameter)| first_term(&n, parameter));
             let terms = DynBatch::from_biguints(self.device(), self.shape(), terms)?;
             for index in set_rows(&chain(&moduli, &terms)?)? {
                 passes[rows[index]] = true;
             }
         }
-        Mask::from_bools(self.device(), &passes)
+        Ok(passes)
     }
 }
 

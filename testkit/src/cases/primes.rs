@@ -9,30 +9,38 @@ use crate::launch::Operands;
 use crate::operands::{SUMS, low, power};
 use crate::{oracle, primes};
 
-/// Product of all prime factors of the first parameters of Lucas tests.
-const PRIMES_OF_PARAMETERS: u64 = 111_546_435 * 58_642_669;
+/// Product of the odd primes up to 43.
+const SMALL_PRIMES: u64 = 111_546_435 * 58_642_669;
 
-/// The first term of a chain. Rows whose discriminant is not among the first ones fail: all squares
-/// without a small factor, and few other numbers.
+/// Product of all prime factors of the first parameters of Lucas tests: `|D|` up to 137, or `P + 2`
+/// up to 54.
+fn primes_of_parameters(is_extra: bool) -> BigUint {
+    let is_prime = primes::sieve(if is_extra { 54 } else { 138 });
+    (3u32..).zip(&is_prime[3..]).filter(|(_, is_prime)| **is_prime).map(|(p, _)| p).product()
+}
+
+/// The first term of a chain. Rows whose discriminant is not among the first ones fail, and are in
+/// the mask: all squares without a small factor, and few other numbers.
 pub(super) fn term(x: &Row<'_>, is_extra: bool) -> Expected {
     let n = x.a();
     let root = oracle::isqrt(&n);
     let is_square = n.bit(0) && n > BigUint::from(64u32) && &root * &root == n;
-    let has_small_factor = oracle::gcd(&n, &PRIMES_OF_PARAMETERS.into()) != BigUint::from(1u32);
+    let has_small_factor = oracle::gcd(&n, &primes_of_parameters(is_extra)) != BigUint::from(1u32);
     let (term, is_among) = match is_square {
         true => (0, has_small_factor),
-        // D = P^2 - 4 for P up to 43.
+        // D = P^2 - 4 for P up to 52.
         false if is_extra => {
             let term = primes::extra_strong_term(&n);
-            (term, term >> 32 <= 43)
+            (term, term >> 32 <= 52)
         }
-        // D = 1 - 4 Q up to 45, down to -43.
+        // D = 1 - 4 Q up to 137, down to -135.
         false => {
             let term = primes::strong_term(&n);
-            (term, term as u32 <= 11)
+            (term, term as u32 <= 34)
         }
     };
-    Expected::value(if is_among { term } else { u64::MAX }.into()).failing(!is_among)
+    let value = Expected::value(if is_among { term } else { 0 }.into());
+    Expected { mark: Some(!is_among), ..value }.failing(!is_among)
 }
 
 /// A Lucas test. The kernel concludes `u_d = 0` from `v_d` and `v_(d+1)`, for which `T^2 - 4` must
@@ -64,7 +72,7 @@ fn numbers(draws: &mut Draws<'_>) -> Vec<BigUint> {
             6 => low(row.a, 70) | BigUint::from(1u32),
             // Small: by the definitions.
             7 => BigUint::from(draws.random.below(if index % 2 == 0 { 300 } else { 1 << 31 })),
-            _ => BigUint::from(PRIMES_OF_PARAMETERS) * (draws.random.below(1 << 31) | 1),
+            _ => BigUint::from(SMALL_PRIMES) * (draws.random.below(1 << 31) | 1),
         };
         // Squares of more than the width, and numbers whose test is their definition.
         if number.bits() > draws.shape.bits as u64 { low(number, 64) } else { number }
@@ -77,7 +85,10 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     let numbers = numbers(draws);
     let mut launch = draws.launch([draws.column(&numbers), vec![], vec![]], 0);
     match op {
-        Op::StrongTerms | Op::ExtraStrongTerms => launch.outputs[0] = 8 * draws.count,
+        Op::StrongTerms | Op::ExtraStrongTerms => {
+            launch.outputs[0] = 8 * draws.count;
+            launch.mask = true;
+        }
         Op::StrongLucas => {
             launch.mask = true;
             let terms = numbers.iter().flat_map(|n| term_of(draws, n).to_le_bytes()).collect();
