@@ -29,8 +29,8 @@ struct Kept {
 };
 
 // SHARED_PLACES: numbers of a thread in shared memory, the modulus first; OTHER_PLACES: in device
-// memory, for constants and rare steps.
-template <class Field_, u32 SHARED_PLACES, u32 OTHER_PLACES>
+// memory, for constants and rare steps; Kept_: values of a row that few steps read.
+template <class Field_, u32 SHARED_PLACES, u32 OTHER_PLACES, class Kept_ = Kept<Field_>>
 struct Rows {
   using Field = Field_;
   using S = typename Field::S;
@@ -39,7 +39,7 @@ struct Rows {
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 WARPS = THREADS / WARP;
   static constexpr u32 PLACES = SHARED_PLACES * WARPS * Field::PLACE_BYTES;
-  static constexpr u32 SHARED = PLACES + THREADS * sizeof(Kept<Field>);
+  static constexpr u32 SHARED = PLACES + THREADS * sizeof(Kept_);
   static constexpr u32 SCRATCH = OTHER_PLACES * WARPS * Field::PLACE_BYTES;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(Field::REGISTERS, 255), THREADS);
@@ -59,8 +59,8 @@ struct Rows {
                         ptx::thread() % WARP);
   }
 
-  GPUINT_DEVICE static Kept<Field>& kept(unsigned char* shared) {
-    return reinterpret_cast<Kept<Field>*>(shared + PLACES)[ptx::thread()];
+  GPUINT_DEVICE static Kept_& kept(unsigned char* shared) {
+    return reinterpret_cast<Kept_*>(shared + PLACES)[ptx::thread()];
   }
 
   // Calls test(row) for the rows of the warp's threads, and marks the rows for which it returns
@@ -167,6 +167,14 @@ GPUINT_DEVICE bool may_be_either(const Field& field, u32 bits, typename Field::D
     multiple += field.modulus[0];
   }
   return may_be;
+}
+
+// True if a sum or difference of residues may be a multiple of n, by its lowest digit: a residue
+// has at most 64 multiples, or it has many.
+template <class Field>
+GPUINT_DEVICE bool may_be_multiple(const Field& field, u32 bits, typename Field::Digit lowest) {
+  if (!Field::has_few_multiples(bits)) return true;
+  return Field::wrapped(lowest * field.inverse_digit() + 128) <= 256;
 }
 
 // Compares a number below n with another one, whose digit j is other(j).

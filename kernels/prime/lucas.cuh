@@ -3,28 +3,52 @@
 // A chain v_k = c^k + c^-k, v_0 = 2, v_1 = T, serves both tests (src/ops/prime/lucas.rs, where the
 // condition is derived): T = P^2 / Q - 2 for the strong one with parameters P and Q, T = P for the
 // extra strong one. With n + 1 = d 2^s, d odd, n passes if
-//     v_d = 2 and v_(d+1) = T,   or   v_d = -2 and v_(d+1) = -T,   or
-//     v_(d 2^r) = 0 for some 0 <= r < s - 1.
-// (u_d = 0 is 2 v_(d+1) = T v_d.)
+//     c^d = 1 or -1,   or   c^(d 2^r) = -1, that is v_(d 2^(r-1)) = 0, for some 1 <= r < s.
+// With d = 2 m + 1,
+//     v_(m+1) - v_m = c^-(m+1) (c^d - 1) (c - 1),   v_(m+1) + v_m = c^-(m+1) (c^d + 1) (c + 1),
+// and c - 1 and c + 1 are units, as (c - 1)^2 (c + 1)^2 = c^2 (T^2 - 4) is one. So c^d = 1 or -1 if
+// v_m is v_(m+1) or its negative. In terms of the sequences with P and Q (R. Baillie, S. S.
+// Wagstaff, Math. Comp. 35, 1980) these are U_d = 0 and V_d = 0.
 //
-// Walk. For p from the top to 1 and k = floor((n+1) / 2^p), the pair (v_k, v_(k+1)) follows from
-// the one before by a square and a product (P. L. Montgomery, "Speeding the Pollard and elliptic
-// curve methods", Math. Comp. 48, 1987):
+// The condition is the same for -c in place of c, which negates T: the sign of T is free.
+//
+// Walk. For p from the top to 2 and k = floor((n+1) / 2^p), the pair (v_k, v_(k+1)) follows from
+// the one before (P. L. Montgomery, "Speeding the Pollard and elliptic curve methods", Math. Comp.
+// 48, 1987):
 //     v_2k = v_k^2 - 2,   v_(2k+1) = v_k v_(k+1) - T,   v_(2k+2) = v_(k+1)^2 - 2.
 // Bit p of n + 1 selects which square is taken: it is 1 at p = s, 0 below, and that of n above. As
 // in strong.cuh, the squares after v_d are steps of the walk.
 //
-// T = numerator / denominator modulo n for small numbers: z = R mod n is divided by the denominator
-// where z + k n is its multiple, and the quotient is added up numerator times.
+// By squares. The product is a square, too, as
+//     (v_(k+1) - v_k)^2 = (T - 2) (v_(2k+1) - 2),   (v_(k+1) + v_k)^2 = (T + 2) (v_(2k+1) + 2):
+// both sides of the first are c^-(2k+2) (c^(2k+1) - 1)^2 (c - 1)^2. Let T = a / u or -a / u with a,
+// u > 0, and w = |a - 2 u|. If a > 2 u, T = a / u and T - 2 = w / u; else T = -a / u and T + 2 =
+// w / u. Chains of y_k = v_k / w have small factors and no division:
+//     y_2k = w y_k^2 - 2 / w,   y_(2k+1) = u (y_(k+1) - y_k)^2 + 2 / w   or
+//                               y_(2k+1) = u (y_(k+1) + y_k)^2 - 2 / w.
+// The strong test has P = 1, so w = 1 and u = |Q|; the extra strong one has u = 1, w = P - 2.
+//
+// 1 / (u w) modulo n: R mod n is divided where R + k n is a multiple, and the quotient g is added
+// up to 2 u g = 2 / w and a g = |T| / w.
 #pragma once
 #include "prime/by_thread.cuh"
 
 namespace gpuint::prime {
 
-// in[0] = n, in[1] = T (terms.cuh), with a denominator coprime to n; mask: rows that pass.
+// Values of a row that few steps of a walk read, in shared memory.
+struct Chain {
+  u32 bits;        // of n
+  u32 zeros;       // s
+  u16 factors[2];  // u, w
+  u16 most;        // zeros of a row of the warp
+  bool is_difference;
+  u8 kind;  // 0: does not pass, 1: passes, 2: as the walk finds
+};
+
+// in[0] = n, in[1] = T (terms.cuh), with u and w coprime to n and at most 50; mask: rows that pass.
 template <class Field>
-struct LucasTest : Rows<Field, 3, 4> {
-  using Base = Rows<Field, 3, 4>;
+struct LucasTest : Rows<Field, 3, 4, Chain> {
+  using Base = Rows<Field, 3, 4, Chain>;
   using S = typename Field::S;
   using Place = typename Base::Place;
   using Digit = typename Field::Digit;
@@ -36,20 +60,23 @@ struct LucasTest : Rows<Field, 3, 4> {
       Lengths lengths = prime::lengths<S>(n);
       Term term(__ldg(static_cast<const u64*>(o.in[1]) + row()));
       const bool is_odd = __ldg(n) % 2 != 0 && lengths.bits > 1;
-      const u32 kind = term.is_decided() ? term.passes() : is_odd ? 2 : 0;
+      const bool is_chain = is_odd && term.summands != 2 * term.denominator;
+      const u32 kind = term.is_decided() ? term.passes() : is_chain ? 2 : 0;
       const bool is_tested = kind == 2;
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2, term = Term(1ull << 32 | 1);
       const Field field(n, is_tested, modulus);
-      Kept<Field>& kept = Base::kept(shared);
-      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next, kind};
-      const bool passes = walk(o, field, kept);
-      return kept.kind == 1 || (kept.kind == 2 && passes);
+      Chain& chain = Base::kept(shared);
+      chain.bits = lengths.bits, chain.zeros = lengths.zeros_of_next;
+      chain.kind = static_cast<u8>(kind);
+      begin(o, field, chain, term.summands, term.denominator);
+      walk(o, field, chain);
+      return chain.kind == 1;
     });
   }
 
  private:
-  // Places in device memory.
-  static constexpr u32 TWO = 0, FIRST = 1, FIRST_AS_NUMBER = 2, COMPARED = 3;
+  // Places in device memory: constants of both steps, and the numbers of both residues.
+  static constexpr u32 OF_SQUARE = 0, OF_MIDDLE = 1, LOWER = 2, UPPER = 3;
 
   GPUINT_DEVICE static Place lower_place(const Field& field) {
     return Base::next_place(field.modulus, 1);
@@ -58,77 +85,114 @@ struct LucasTest : Rows<Field, 3, 4> {
     return Base::next_place(field.modulus, 2);
   }
 
-  // Writes v_0 and v_1 and the constants; returns the lowest digit of v_0.
-  GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits,
-                                   const Term& term) {
+  // Writes the residues of k = 0 and the constants, for T = a / u or -a / u.
+  GPUINT_DEVICE static void begin(const Operands& o, const Field& field, Chain& chain, u32 a,
+                                  u32 u) {
+    const bool is_difference = a > 2 * u;
+    const u32 w = is_difference ? a - 2 * u : 2 * u - a;
+    chain.is_difference = is_difference;
+    chain.factors[0] = static_cast<u16>(u), chain.factors[1] = static_cast<u16>(w);
     const Place lower = lower_place(field), upper = upper_place(field);
-    set_power_of_two(field, Field::RADIX_BITS, bits, upper);
-    set_power_of_two(field, Field::RADIX_BITS + 1, bits, lower);
-    field.set_constant(lower, Base::other_place(o, TWO));
+    const Place sum = Base::other_place(o, LOWER);
+    set_power_of_two(field, Field::RADIX_BITS, chain.bits, upper);
     divide_modulo<Field::DIGIT_BITS>(
         Field::COUNT, [&](u32 j) -> Digit& { return upper[j]; },
-        [&](u32 j) { return field.modulus[j]; }, term.denominator);
-    const Place sum = Base::other_place(o, COMPARED);
+        [&](u32 j) { return field.modulus[j]; }, Field::BY_SQUARES ? u* w : u);
     GPUINT_UNROLL(1)
     for (u32 j = 0; j < Field::COUNT; ++j) sum[j] = 0;
+    const u32 less = min_of(a, 2 * u);
     GPUINT_UNROLL(1)
-    for (u32 i = 0; i < term.summands; ++i) add_modulo(field, sum, upper);
-    if (term.is_negative) negate(field, sum);
-    typename Field::Number x;
-    Field::load(sum, x);
-    Field::store(x, upper);
-    field.set_constant(upper, Base::other_place(o, FIRST));
-    field.take_radix_out(x, Base::other_place(o, FIRST_AS_NUMBER));
-    return lower[0];
+    for (u32 i = 0; i < less + w; ++i) {
+      if (i == less) copy(sum, lower);
+      add_modulo(field, sum, upper);
+    }
+    copy(is_difference ? sum : lower, upper);
+    if (!is_difference) {
+      copy(sum, lower);
+      negate(field, upper);
+    }
+    field.set_constant(lower, Base::other_place(o, OF_SQUARE));
+    const Place constant = Base::other_place(o, OF_MIDDLE);
+    if (!Field::BY_SQUARES)
+      field.set_constant(upper, constant);
+    else if (is_difference)
+      copy(lower, constant);
+    else
+      field.set_constant(lower, constant);
   }
 
-  GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Kept<Field>& kept) {
-    const u32 most = __reduce_max_sync(ALL_LANES, kept.zeros);
+  GPUINT_DEVICE static void copy(const Place& from, const Place& to) {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < Field::COUNT; ++j) to[j] = from[j];
+  }
+
+  GPUINT_DEVICE static void walk(const Operands& o, const Field& field, Chain& chain) {
+    chain.most = static_cast<u16>(__reduce_max_sync(ALL_LANES, chain.zeros));
     // n + 1 may have a bit more than n.
-    u32 p = __reduce_max_sync(ALL_LANES, kept.bits) + 1;
-    bool passes = false;
+    u32 p = __reduce_max_sync(ALL_LANES, chain.bits) + 1;
     GPUINT_UNROLL(1)
     while (true) {
       --p;
-      const bool is_set = p > kept.zeros ? field.bits_at(p, 1) != 0 : p == kept.zeros;
-      const Place squared = Base::next_place(field.modulus, is_set ? 2 : 1);
-      const Place other = Base::next_place(field.modulus, is_set ? 1 : 2);
-      typename Field::Number x;
-      Field::load(squared, x);
-      field.multiply_minus(x, other, [&] { return Base::other_place(o, FIRST); });
-      Field::store(x, other);
-      Field::load(squared, x);
-      field.square_minus(x, squared, [&] { return Base::other_place(o, TWO); });
-      Field::store(x, squared);
-      if (p <= most) {
-        const u32 s = kept.zeros;
-        const Digit value = lower_place(field)[0];
-        const bool may_pass = (p == s && may_be_either(field, kept.bits, value, kept.lowest)) ||
-                              (p <= s && p > 1 && may_be_either(field, kept.bits, value, Digit(0)));
-        if (__any_sync(ALL_LANES, may_pass)) passes |= p <= s && compare(o, field, p, s);
+      const bool is_set = p > chain.zeros ? field.bits_at(p, 1) != 0 : p == chain.zeros;
+      step(o, field, chain, is_set ? 2 : 1);
+      if (p <= chain.most + 1u) {
+        const u32 s = chain.zeros;
+        const Digit lower = lower_place(field)[0], upper = upper_place(field)[0];
+        const bool may_pass = p == s + 1
+                                  ? may_be_multiple(field, chain.bits, Digit(lower - upper)) ||
+                                        may_be_multiple(field, chain.bits, Digit(lower + upper))
+                                  : p <= s && may_be_multiple(field, chain.bits, lower);
+        if (__any_sync(ALL_LANES, may_pass)) {
+          const bool passes = compare(o, field, p > s) && p <= s + 1;
+          if (passes && chain.kind == 2) chain.kind = 1;
+        }
       }
-      if (p == 1) return passes;
+      if (p == 2) return;
     }
   }
 
-  // Tests the condition at v_k and v_(k+1), k = floor((n+1) / 2^p), p <= s.
-  GPUINT_DEVICE static bool compare(const Operands& o, const Field& field, u32 p, u32 s) {
-    const Place place = Base::other_place(o, COMPARED);
-    Signs both;
-    bool is_zero = false;
+  // Leaves the residue of 2 k + 1 in the place of the residue that is not squared, and the square
+  // in place `index`.
+  GPUINT_DEVICE static void step(const Operands& o, const Field& field, const Chain& chain,
+                                 u32 index) {
+    const auto place = [&](u32 i) { return Base::next_place(field.modulus, i); };
+    typename Field::Number x;
+    if constexpr (Field::BY_SQUARES) {
+      // A loop, so that there is one copy of the square.
+      GPUINT_UNROLL(1)
+      for (u32 i = 0; i < 2; ++i) {
+        const Place to = place(i == 0 ? 3 - index : index);
+        if (i == 0)
+          field.load_sum(to, place(index), chain.is_difference, x);
+        else
+          Field::load(to, x);
+        field.square_and_add(x, to, chain.factors[i],
+                             [&] { return Base::other_place(o, i == 0 ? OF_MIDDLE : OF_SQUARE); });
+        Field::store(x, to);
+      }
+    } else {
+      const Place squared = place(index), other = place(3 - index);
+      Field::load(squared, x);
+      field.multiply_minus(x, other, [&] { return Base::other_place(o, OF_MIDDLE); });
+      Field::store(x, other);
+      Field::load(squared, x);
+      field.square_minus(x, squared, [&] { return Base::other_place(o, OF_SQUARE); });
+      Field::store(x, squared);
+    }
+  }
+
+  // True if the residues are equal or negatives of each other, or if the lower one is 0.
+  GPUINT_DEVICE static bool compare(const Operands& o, const Field& field, bool both) {
+    const Place lower = Base::other_place(o, LOWER), upper = Base::other_place(o, UPPER);
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < 2; ++i) {
       typename Field::Number x;
       Field::load(Base::next_place(field.modulus, 1 + i), x);
-      field.take_radix_out(x, place);
-      const Place first = Base::other_place(o, FIRST_AS_NUMBER);
-      const Signs signs = compare_signs(
-          field, place, [&](u32 j) { return i != 0 ? u64(first[j]) : 2 * u64(j == 0); });
-      both.is_positive &= signs.is_positive;
-      both.is_negative &= signs.is_negative;
-      if (i == 0) is_zero = compare_signs(field, place, [](u32) { return u64(0); }).is_positive;
+      field.take_radix_out(x, Base::other_place(o, LOWER + i));
     }
-    return (p == s && (both.is_positive || both.is_negative)) || (p > 1 && is_zero);
+    const Signs signs =
+        compare_signs(field, lower, [&](u32 j) { return both ? u64(upper[j]) : u64(0); });
+    return signs.is_positive || (both && signs.is_negative);
   }
 };
 

@@ -5,8 +5,9 @@
 // D = P^2 - 4, P = 3, 4, .. with Q = 1. By reciprocity (D | n) follows from n modulo 8 and the
 // symbol of n over the odd part of |D|, which is a product of symbols over primes: any number that
 // is equal to n modulo these primes has the same symbol. So the remainders of n by two products of
-// primes serve all factors of D up to LARGEST; the few rows that no such D serves are divided by each
-// larger factor. With all primes up to 137 a row that is no square is left with probability 2^-33.
+// primes serve all factors of D up to LARGEST; the few rows that no such D serves are divided by
+// each larger factor. With all primes up to 137 a row that is no square is left with probability
+// 2^-33.
 //
 // Result: the first term of the chain with Q = 1, P^2 / Q - 2 or P, as a numerator (i32) above a
 // denominator (u32). A denominator 0 stands for a decided row, the numerator 1 for one that passes.
@@ -23,7 +24,7 @@ constexpr u32 LARGEST = 45;
 // The last |D|, and the last P: multipliers of a chain are at most 50 (lucas.cuh).
 constexpr u32 LAST_SIZE = 137, LAST_P = 52;
 constexpr u64 SMALL_PRIMES = 0x28208a20a08a28ac;  // bit n: of the primes below 64
-constexpr u64 UNRESOLVED = ~u64(0);  // of a row without a term
+constexpr u64 UNRESOLVED = ~u64(0);               // of a row without a term
 
 // (a | b) for odd b.
 GPUINT_DEVICE i32 jacobi(u32 a, u32 b) {

@@ -3,6 +3,9 @@
 //
 // Bounds. A product is below 2 n for factors x y < n R. Doubled it is below 4 n, with a constant
 // below n it is below 3 n, and (4 n)^2 < n R, as R >= 2^6 2^BITS. So no residue is compared.
+// Chains by squares have residues below 64 n: if R >= 2^16 2^BITS, the square of a sum or
+// difference below 128 n is below n / 4 + n, times 50 below 62.5 n, and with a constant below n
+// below 63.5 n.
 #pragma once
 #include "modular/fp64/montgomery.cuh"
 
@@ -21,6 +24,8 @@ struct Field {
   static constexpr u32 REGISTERS = 6 * COUNT + (COUNT < 18 ? 64 : 48);
   // Bits of an exponent that `advance` takes at a time.
   static constexpr u32 WINDOW = 1;
+  // Chains by squares alone (prime/lucas.cuh).
+  static constexpr bool BY_SQUARES = RADIX_BITS - S::BITS >= 16;
   using Number = double[COUNT];
 
   Place modulus;
@@ -49,6 +54,7 @@ struct Field {
   GPUINT_DEVICE static void store(const Number& x, const Place& to) { store_integers(x, to); }
   GPUINT_DEVICE static u64 lowest(const Number& x) { return to_integer(x[0]); }
   GPUINT_DEVICE static u64 wrapped(u64 digit) { return digit & DIGIT_MASK; }
+  GPUINT_DEVICE u64 inverse_digit() const { return to_integer(inverse); }
 
   // Multiples of n that may stand in a residue.
   GPUINT_DEVICE static bool has_few_multiples(u32) { return true; }
@@ -74,6 +80,33 @@ struct Field {
     Number n;
     load_digits(modulus, n);
     Montgomery<COUNT>::multiply(x, y, n, inverse, add(constant));
+  }
+  // x <- factor x^2 / R + c, for a factor up to 50 and a constant below n.
+  template <class Constant>
+  GPUINT_DEVICE void square_and_add(Number& x, const Place& room, u32 factor,
+                                    Constant constant) const {
+    Montgomery<COUNT>::square(x, room, inverse, load_modulus(), [&](u64(&sum)[COUNT]) {
+      // Columns below 4 COUNT beta: carries are passed on once where a multiple would not fit.
+      if constexpr (4 * COUNT * 50 >= 1 << (64 - DIGIT_BITS)) {
+        GPUINT_UNROLL()
+        for (u32 t = COUNT; t-- > 0;)
+          sum[t] = (sum[t] & DIGIT_MASK) + (t > 0 ? sum[t - 1] >> DIGIT_BITS : 0);
+      }
+      const Place place = constant();
+      GPUINT_UNROLL()
+      for (u32 t = 0; t < COUNT; ++t) sum[t] = sum[t] * factor + place[t];
+    });
+  }
+  // x <- y + z, or y - z + 64 n.
+  GPUINT_DEVICE void load_sum(const Place& y, const Place& z, bool is_difference, Number& x) const {
+    i64 carry = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) {
+      const u64 digit = is_difference ? (modulus[j] << 6) - z[j] : z[j];
+      carry += static_cast<i64>(y[j] + digit);
+      x[j] = to_digit(static_cast<u64>(carry));
+      carry >>= DIGIT_BITS;
+    }
   }
   // Writes the constant c, a number below n: n - c.
   GPUINT_DEVICE void set_constant(const Place& c, const Place& constant) const {

@@ -43,8 +43,8 @@ pub(super) fn term(x: &Row<'_>, is_extra: bool) -> Expected {
     Expected { mark: Some(!is_among), ..value }.failing(!is_among)
 }
 
-/// A Lucas test. The kernel concludes `u_d = 0` from `v_d` and `v_(d+1)`, for which `T^2 - 4` must
-/// be a unit.
+/// A Lucas test. The kernels conclude `c^d = 1` or `-1` from two terms of the chain, for which
+/// `T^2 - 4` must be a unit.
 pub(super) fn lucas(x: &Row<'_>) -> Expected {
     let (n, term) = (x.a(), x.word(1));
     let (numerator, denominator) = ((term >> 32) as i32, term as u32);
@@ -99,13 +99,16 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     launch
 }
 
-/// A first term: that of Lucas and Lehmer for Mersenne's primes, else a small fraction.
+/// A first term: that of Lucas and Lehmer for Mersenne's primes, else a fraction `N / E` with
+/// `|N| - 2 E` from -50 to 50.
 fn term_of(draws: &mut Draws<'_>, n: &BigUint) -> u64 {
     let is_mersenne = n + 1u32 == power(n.bits() as usize);
     if is_mersenne && !draws.random.one_in(3) {
         return 4 << 32 | 1;
     }
-    let (numerator, denominator) = (3 + draws.random.below(20) as i32, 1 << draws.random.below(4));
+    let denominator = 1 << draws.random.below(6);
+    let (twice, distance) = (2 * denominator as i32, 1 + draws.random.below(50) as i32);
+    let numerator = if draws.random.one_in(2) { twice + distance } else { twice - distance };
     let numerator = if draws.random.one_in(2) { -numerator } else { numerator };
     u64::from(numerator as u32) << 32 | denominator
 }
