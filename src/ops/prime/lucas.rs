@@ -39,7 +39,11 @@ use crate::error::Result;
 use crate::mask::Mask;
 use crate::ops::View;
 use crate::ops::residues::{DynModulus, DynResidues};
+use crate::ops::rows::{self, Indices};
 use crate::selfridge::{self, Method, Parameter};
+
+/// Last terms of a sequence that are compared with 0: one prime in 2^16 has its zero before them.
+const CHECKED_SQUARES: usize = 16;
 
 impl View<'_> {
     pub(crate) fn is_strong_lucas_probable_prime(&self) -> Result<Mask> {
@@ -132,59 +136,130 @@ fn first_term(n: &BigUint, parameter: Parameter) -> BigUint {
 /// Returns the rows that pass with the first terms `v_1`, by operations on residues.
 fn chain(moduli: &DynBatch, terms: &DynBatch) -> Result<Vec<bool>> {
     let len = moduli.len();
-    let modulus = DynModulus::of_rows(moduli)?;
-    let first = DynResidues::new(terms, &modulus)?;
-    let two = DynResidues::splat(&BigUint::from(2u32), len, &modulus)?;
     let next = moduli.wrapping_add_all(1)?;
     // n + 1 may be 2^BITS: then d = 1 and s = BITS.
     let mut zeros: Vec<usize> = reserved_vec(len)?;
     zeros.extend(next.trailing_zeros()?.into_iter().map(|zeros| zeros as usize));
     let overflowed = next.is_zero_mask()?;
     let odd = next.shr_rows(&zeros)?.wrapping_add_masked(&overflowed)?;
-    let longest = odd.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
 
+    let one_modulus = || DynModulus::splat(moduli.device(), moduli.shape(), &moduli.row(0)?);
+    let modulus = if len == 1 { one_modulus()? } else { DynModulus::of_rows(moduli)? };
+    let first = DynResidues::new(terms, &modulus)?;
+    let [lower, upper] =
+        if len == 1 { terms_of_one_row(&odd, &first)? } else { terms_of_rows(&odd, &first)? };
+    let is_unit = lower.eq_mask(&upper)?.or(&lower.eq_mask(&upper.neg()?)?)?;
+    let mut passes = is_unit.to_bools()?;
+    let is_left: Vec<bool> =
+        collected(passes.iter().zip(&zeros).map(|(passes, &zeros)| !passes && zeros > 1))?;
+    if is_left.contains(&true) {
+        let term = lower.mul(&upper)?.sub(&first)?;
+        let has_zero = has_zero(CHECKED_SQUARES, &term, &zeros, &is_left)?;
+        passes.iter_mut().zip(has_zero).for_each(|(passes, has_zero)| *passes |= has_zero);
+    }
+    Ok(passes)
+}
+
+/// Computes `v_m` and `v_(m+1)` of rows for odd numbers `2 m + 1`.
+fn terms_of_rows(odd: &DynBatch, first: &DynResidues) -> Result<[DynResidues; 2]> {
+    let longest = odd.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+    let two = DynResidues::splat(&BigUint::from(2u32), odd.len(), first.modulus())?;
     let (mut lower, mut upper) = (two.try_clone()?, first.try_clone()?);
     let (mut squared, mut product) = (two.try_clone()?, two.try_clone()?);
     let (mut square, mut mixed) = (two.try_clone()?, two.try_clone()?);
-    // The bits of one row select the term to square on the host, without copies of terms.
-    let one = if len == 1 { Some(odd.row(0)?) } else { None };
-    for bit in (0..longest).rev() {
-        if let Some(odd) = &one {
-            let is_set = odd.bit(bit as u64);
-            let terms = (&mut lower, &mut upper);
-            let (other, term) = if is_set { terms } else { (terms.1, terms.0) };
-            term.mul_into(other, &mut product)?;
-            product.sub_into(&first, other)?;
-            term.square_into(&mut product)?;
-            product.sub_into(&two, term)?;
-            continue;
-        }
+    for bit in (1..longest).rev() {
         let is_set = odd.bit_mask(bit)?;
         upper.select_into(&is_set, &lower, &mut squared)?;
         lower.mul_into(&upper, &mut product)?;
-        product.sub_into(&first, &mut mixed)?;
+        product.sub_into(first, &mut mixed)?;
         squared.square_into(&mut product)?;
         product.sub_into(&two, &mut square)?;
         mixed.select_into(&is_set, &square, &mut lower)?;
         square.select_into(&is_set, &mixed, &mut upper)?;
     }
+    Ok([lower, upper])
+}
 
-    let is_unit = lower.eq_mask(&two)?.or(&lower.eq_mask(&two.neg()?)?)?;
-    let has_zero_u = upper.double()?.eq_mask(&first.mul(&lower)?)?;
-    let mut passes = is_unit.and(&has_zero_u)?.to_bools()?;
-    for squares in 1.. {
-        let is_left = |row: usize| !passes[row] && zeros[row] > squares;
-        if !(0..len).any(is_left) {
-            break;
-        }
-        let is_zero = lower.is_zero_mask()?.to_bools()?;
-        for row in 0..len {
-            passes[row] |= is_zero[row] && zeros[row] > squares;
-        }
-        lower.square_into(&mut squared)?;
-        squared.sub_into(&two, &mut lower)?;
+/// Computes the same of one row. Both terms are one batch, which is multiplied by the term that is
+/// squared: a step takes the time of one product.
+fn terms_of_one_row(odd: &DynBatch, first: &DynResidues) -> Result<[DynResidues; 2]> {
+    let (device, modulus) = (odd.device(), first.modulus());
+    let two = DynResidues::splat(&BigUint::from(2u32), 1, modulus)?;
+    let pair = |terms: [&DynResidues; 2]| {
+        let rows = DynBatch::concat(&terms.map(DynResidues::rows))?;
+        Ok(DynResidues::of_form(rows, modulus))
+    };
+    // v_2k + 2 and v_(2k+1) + T, or v_(2k+1) + T and v_(2k+2) + 2.
+    let constants = [pair([&two, first])?, pair([first, &two])?];
+    let twice = |row| Indices::new(device, std::iter::repeat(row), 2);
+    let copies = [twice(0)?, twice(1)?];
+    let mut terms = constants[0].try_clone()?;
+    let (mut factor, mut product) = (terms.try_clone()?, terms.try_clone()?);
+    let odd = odd.row(0)?;
+    for bit in (1..odd.bits()).rev() {
+        let index = usize::from(odd.bit(bit));
+        let (from, to) = (terms.rows().buffer(), factor.rows_mut().buffer_mut());
+        rows::gather(device, first.rows().shape(), from, &copies[index], to)?;
+        terms.mul_into(&factor, &mut product)?;
+        product.sub_into(&constants[index], &mut terms)?;
     }
-    Ok(passes)
+    let term = |row| Ok(DynResidues::of_form(terms.rows().gather(&[row])?, modulus));
+    Ok([term(0)?, term(1)?])
+}
+
+/// Returns the rows of `is_left` with `v_(d 2^r) = 0` for some `r < s - 1`, from `v_d` on; `zeros`
+/// has `s`.
+///
+/// A comparison waits for the device. Nearly all primes have the zero among the last terms, so
+/// that the last `count` ones are compared. The terms after a zero are -2, 2, 2, ..: if the first term
+/// that is compared is 2 or -2, the row is computed again, and all terms are compared.
+fn has_zero(
+    count: usize,
+    first: &DynResidues,
+    zeros: &[usize],
+    is_left: &[bool],
+) -> Result<Vec<bool>> {
+    let (mut has_zero, is_open) = zeros_of_last(count, first, zeros, is_left)?;
+    if is_open.contains(&true) {
+        let (again, _) = zeros_of_last(usize::MAX, first, zeros, &is_open)?;
+        has_zero.iter_mut().zip(again).for_each(|(has_zero, again)| *has_zero |= again);
+    }
+    Ok(has_zero)
+}
+
+/// Returns the rows with a zero among the last `count` terms, and those in which the first one of
+/// these is 2 or -2.
+fn zeros_of_last(
+    count: usize,
+    first: &DynResidues,
+    zeros: &[usize],
+    is_left: &[bool],
+) -> Result<(Vec<bool>, Vec<bool>)> {
+    let two = DynResidues::splat(&BigUint::from(2u32), zeros.len(), first.modulus())?;
+    let minus_two = two.neg()?;
+    let (mut term, mut square) = (first.try_clone()?, first.try_clone()?);
+    let mut has_zero: Vec<bool> = zeroed_vec(zeros.len())?;
+    let mut is_open: Vec<bool> = zeroed_vec(zeros.len())?;
+    for index in 0.. {
+        // Rows that have terms left, and how many.
+        let rest = |row: usize| zeros[row].saturating_sub(index + 1);
+        let is_tested = |row: usize| is_left[row] && !has_zero[row] && rest(row) > 0;
+        let rests = (0..zeros.len()).filter(|&row| is_tested(row)).map(rest);
+        let Some(least) = rests.min() else { break };
+        if least <= count {
+            let is_zero = term.is_zero_mask()?.to_bools()?;
+            let is_first = |row: usize| index > 0 && is_left[row] && rest(row) == count;
+            if (0..zeros.len()).any(is_first) {
+                let is_two = term.eq_mask(&two)?.or(&term.eq_mask(&minus_two)?)?.to_bools()?;
+                (0..zeros.len()).for_each(|row| is_open[row] |= is_first(row) && is_two[row]);
+            }
+            let passes = |row: usize| has_zero[row] || is_tested(row) && is_zero[row];
+            has_zero = collected((0..zeros.len()).map(passes))?;
+        }
+        term.square_into(&mut square)?;
+        square.sub_into(&two, &mut term)?;
+    }
+    Ok((has_zero, is_open))
 }
 
 impl DynBatch {
@@ -228,4 +303,45 @@ faces! {
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn is_extra_strong_lucas_probable_prime() -> NewMask;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, narrowest};
+
+    #[test]
+    fn zeros_are_found_by_comparisons_of_few_terms() -> Result<()> {
+        let (device, shape) = (Device::cpu(), narrowest(256).expect("the width is built"));
+        // n = k 2^i - 1, with any number as the term.
+        let rows: Vec<(u64, u64)> = (1..9u64)
+            .flat_map(|k| (2..9).map(move |i| (k << i) - 1))
+            .flat_map(|n| (0..n.min(60)).map(move |term| (n, term)))
+            .collect();
+        let zeros: Vec<usize> =
+            rows.iter().map(|(n, _)| (n + 1).trailing_zeros() as usize).collect();
+        let zero_of = |(n, term): (u64, u64), zeros: usize| {
+            let square = |term: &u64| Some((term * term + n - 2 % n) % n);
+            std::iter::successors(Some(term), square).take(zeros - 1).position(|term| term == 0)
+        };
+        let found: Vec<_> =
+            rows.iter().zip(&zeros).map(|(&row, &zeros)| zero_of(row, zeros)).collect();
+        let is_early =
+            |(zero, zeros): (&Option<usize>, &usize)| zero.is_some_and(|zero| zero + 3 < *zeros);
+        assert!(
+            found.iter().zip(&zeros).filter(|&(zero, zeros)| is_early((zero, zeros))).count() > 50
+        );
+        let column = |of: fn(&(u64, u64)) -> u64| {
+            DynBatch::from_biguints(&device, shape, rows.iter().map(of).map(BigUint::from))
+        };
+        let modulus = DynModulus::of_rows(&column(|row| row.0)?)?;
+        let first = DynResidues::new(&column(|row| row.1)?, &modulus)?;
+        for count in [1, 2, CHECKED_SQUARES, usize::MAX] {
+            let has_zero = has_zero(count, &first, &zeros, &vec![true; rows.len()])?;
+            for (row, (has_zero, zero)) in has_zero.into_iter().zip(&found).enumerate() {
+                assert_eq!(has_zero, zero.is_some(), "{count} {:?}", rows[row]);
+            }
+        }
+        Ok(())
+    }
 }
