@@ -27,8 +27,7 @@ GPUINT_DEVICE Signs compare_signs(u32 count, X x, Other other, Modulus n) {
 }
 
 // x <- (x + k n) / divisor for the k < divisor that makes it whole: x / divisor modulo n, for a
-// divisor below 2^12 and coprime to n; else a number below n. x below n is in memory: x(j) is a
-// reference.
+// divisor below 2^12 and coprime to n. x below n is in memory: x(j) is a reference.
 template <u32 BITS, class X, class Modulus>
 GPUINT_DEVICE void divide_modulo(u32 count, X x, Modulus n, u32 divisor) {
   constexpr u64 MASK = (u64(1) << BITS) - 1;
@@ -41,7 +40,6 @@ GPUINT_DEVICE void divide_modulo(u32 count, X x, Modulus n, u32 divisor) {
   u32 k = 0;
   GPUINT_UNROLL(1)
   while (x_rest != 0 && k < divisor) x_rest = (x_rest + n_rest) % divisor, ++k;
-  if (k == divisor) k = 0;
   u64 carry = 0;
   GPUINT_UNROLL(1)
   for (u32 j = 0; j < count; ++j) {

@@ -11,12 +11,16 @@
 //!
 //! For `Q` and `D` coprime to `n` let `c = a / b`, a root of `x^2 - T x + 1` with
 //! `T = P^2 / Q - 2`. Then `U_d = 0` is `c^d = 1`, and `V_k = 0` is `c^k = -1`. With the terms
-//! `v_k = c^k + c^-k` and the terms `u_k` of the chain with `P = T`, `Q = 1`:
+//! `v_k = c^k + c^-k` of the chain with `P = T`, `Q = 1`, and `d = 2 m + 1`:
 //!
 //! ```text
-//! c^d = 1 or -1:   v_d = 2 or -2, and u_d = 0, that is 2 v_(d+1) = T v_d
+//! c^d = 1 or -1:   v_m = v_(m+1) or -v_(m+1), as
+//!     v_(m+1) - v_m = c^-(m+1) (c^d - 1) (c - 1),   v_(m+1) + v_m = c^-(m+1) (c^d + 1) (c + 1)
 //! c^(d 2^r) = -1 for 1 <= r < s:   v_(d 2^(r-1)) = 0, as c^k + c^-k = 0 is c^2k = -1.
 //! ```
+//!
+//! `c - 1` and `c + 1` are units, as `(c - 1)^2 (c + 1)^2` is `c^2 (T^2 - 4)` and `T^2 - 4` is `D`
+//! times units: the condition is exact for composite `n` as well.
 //!
 //! The extra strong test is this condition for `T = P` and `Q = 1`, so that one chain serves both:
 //! from `v_0 = 2`, `v_1 = T`, for each bit of `d` from the top one square and one product,
