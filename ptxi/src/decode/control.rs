@@ -1,9 +1,8 @@
 //! Decodes branches, calls, barriers and the instructions that join lanes of a warp.
 
-use super::memory::ATOMICS;
-use super::modifiers::Modifiers;
-use super::ops::operand_count;
-use super::{Builder, Fixup, Target};
+use super::builder::{Builder, Fixup, Target};
+use super::modifiers::{Modifiers, operand_count};
+use super::names::ATOMICS;
 use crate::ast::{Operand, Raw};
 use crate::error::Error;
 use crate::instr::{AtomicOp, BarrierOp, CallSite, FrameCopy, Instr, Op, Shuffle, Vote, WarpOp};

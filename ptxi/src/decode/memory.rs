@@ -1,8 +1,8 @@
 //! Decodes loads, stores, atomics, address conversions and asynchronous copies.
 
-use super::Builder;
-use super::modifiers::Modifiers;
-use super::ops::operand_count;
+use super::builder::Builder;
+use super::modifiers::{Modifiers, operand_count};
+use super::names::ATOMICS;
 use crate::ast::{Operand, Raw};
 use crate::error::Error;
 use crate::instr::{AtomicOp, Instr, Op};
@@ -17,19 +17,6 @@ const SPACES: [(&str, Space); 8] = [
     ("param::entry", Space::Param),
     ("param::func", Space::Param),
     ("const", Space::Const),
-];
-
-pub(super) const ATOMICS: [(&str, AtomicOp); 10] = [
-    ("add", AtomicOp::Add),
-    ("min", AtomicOp::Min),
-    ("max", AtomicOp::Max),
-    ("and", AtomicOp::And),
-    ("or", AtomicOp::Or),
-    ("xor", AtomicOp::Xor),
-    ("exch", AtomicOp::Exch),
-    ("cas", AtomicOp::Cas),
-    ("inc", AtomicOp::Inc),
-    ("dec", AtomicOp::Dec),
 ];
 
 /// Orders and scopes of memory operations. Warps run one instruction at a time over

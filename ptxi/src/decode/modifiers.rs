@@ -105,3 +105,7 @@ impl<'r, 'a> Modifiers<'r, 'a> {
         if self.left == 0 { Ok(()) } else { Err(self.unsupported()) }
     }
 }
+
+pub(super) fn operand_count(raw: &Raw<'_>) -> Error {
+    Error::parse(raw.line, format!("wrong number of operands for {}", raw.opcode()))
+}

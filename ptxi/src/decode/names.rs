@@ -1,7 +1,7 @@
-//! Names of special registers, and the counting class of an operation.
+//! Names of special registers and atomic operations, and the counting class of an operation.
 
 use crate::class::Class;
-use crate::instr::{IntOp, Op, RowInit, Special, WarpOp};
+use crate::instr::{AtomicOp, IntOp, Op, RowInit, Special, WarpOp};
 use crate::types::Space;
 
 /// A special register that is constant for a thread.
@@ -105,3 +105,16 @@ pub(crate) fn class(op: &Op) -> Class {
         Op::Barrier { .. } => Class::Barrier,
     }
 }
+
+pub(super) const ATOMICS: [(&str, AtomicOp); 10] = [
+    ("add", AtomicOp::Add),
+    ("min", AtomicOp::Min),
+    ("max", AtomicOp::Max),
+    ("and", AtomicOp::And),
+    ("or", AtomicOp::Or),
+    ("xor", AtomicOp::Xor),
+    ("exch", AtomicOp::Exch),
+    ("cas", AtomicOp::Cas),
+    ("inc", AtomicOp::Inc),
+    ("dec", AtomicOp::Dec),
+];

@@ -1,8 +1,8 @@
 //! Decodes what computes in registers: integers, carries, bits, floating point,
 //! comparisons, conversions, moves.
 
-use super::Builder;
-use super::modifiers::Modifiers;
+use super::builder::Builder;
+use super::modifiers::{Modifiers, operand_count};
 use crate::ast::{Operand, Raw};
 use crate::error::Error;
 use crate::instr::{
@@ -11,10 +11,6 @@ use crate::instr::{
 use crate::types::Type;
 
 type Done = Result<(), Error>;
-
-pub(super) fn operand_count(raw: &Raw<'_>) -> Error {
-    Error::parse(raw.line, format!("wrong number of operands for {}", raw.opcode()))
-}
 
 const INTEGER: [(&str, IntOp); 6] = [
     ("div", IntOp::Div),

@@ -4,28 +4,12 @@
 //! with a count for so many (a warp counts 32 threads at an aligned barrier, however
 //! many live in it).
 
+use super::meeting::Meeting;
 use super::{Env, Flow};
 use crate::error::FaultKind;
 use crate::instr::{BarrierOp, Instr, Op};
-use crate::shared::Clock;
 use crate::types::lanes;
 use crate::warp::{Group, State, Trap, Warp};
-
-#[derive(Clone, Copy, Default)]
-struct Meeting {
-    arrived: u32,
-    /// Threads expected; 0 for all living ones.
-    expected: u32,
-    /// Threads that came, and those among them whose predicate (of `bar.red`) holds.
-    voters: u32,
-    set: u32,
-    clock: Clock,
-}
-
-#[derive(Default)]
-pub(crate) struct Barriers {
-    meetings: [Meeting; 16],
-}
 
 impl Env<'_> {
     pub(super) fn barrier(

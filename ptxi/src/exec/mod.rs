@@ -8,11 +8,12 @@ mod float;
 mod fused;
 mod integer;
 mod matrix;
+mod meeting;
 mod memory;
 mod select;
 mod sync;
 
-pub(crate) use barrier::Barriers;
+pub(crate) use meeting::Barriers;
 
 use crate::checks::Checks;
 use crate::counts::Tally;
