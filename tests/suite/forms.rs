@@ -14,7 +14,8 @@ use gpuint_testkit::operands::ones;
 use gpuint_testkit::random::Random;
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, doubled, is_thorough, on_every_backend, seed,
+    Check, Context, Rows, Setting, Tally, depends_on_digits, doubled, is_thorough,
+    on_every_backend, seed,
 };
 
 /// Operands of a launch, as batches on a device.
@@ -190,7 +191,10 @@ impl Check for EveryForm {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let (devices, forms) = (setting.devices(), untyped());
+        let (devices, mut forms) = (setting.devices(), untyped());
+        if !setting.has_width_kernels(shape) {
+            forms.retain(|form| depends_on_digits(form.op));
+        }
         let is_simt = setting.backend == BackendKind::Simt;
         for (turn, count) in counts(shape).into_iter().enumerate() {
             for (schedule, device) in devices.iter().enumerate() {

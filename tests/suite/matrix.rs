@@ -18,23 +18,23 @@ impl Check for ZeroDivisors {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        for device in setting.devices() {
-            zero_divisors(shape, Strategy::Auto, "Auto", device, tally);
-            if setting.backend != BackendKind::Cpu && shape.bits <= 4096 {
-                zero_divisors(
-                    shape,
-                    Strategy::Blocked(Some(Product::Classical)),
-                    "Blocked",
-                    device,
-                    tally,
-                );
-                zero_divisors(
-                    shape,
-                    Strategy::ShiftedInverse(Some(Product::Classical)),
-                    "ShiftedInverse",
-                    device,
-                    tally,
-                );
+        let mut strategies = Vec::new();
+        if setting.has_width_kernels(shape) {
+            strategies.push((Strategy::Auto, "Auto"));
+        }
+        if setting.backend != BackendKind::Cpu && shape.bits <= 4096 {
+            if setting.has_width_kernels(shape) {
+                strategies.push((Strategy::Blocked(Some(Product::Classical)), "Blocked"));
+            }
+            let inverse = Strategy::ShiftedInverse(Some(Product::Classical));
+            strategies.push((inverse, "ShiftedInverse"));
+        }
+        let devices = setting.devices();
+        for (schedule, device) in devices.iter().enumerate() {
+            // Each place of the zeros has one schedule in an ordinary run.
+            let takes = |turn| is_thorough() || turn % devices.len() == schedule;
+            for (by, strategy) in &strategies {
+                zero_divisors(shape, *by, strategy, device, takes, tally);
             }
         }
     }
@@ -42,13 +42,21 @@ impl Check for ZeroDivisors {
 
 /// The error names the lowest row, wherever there are others. The memory then holds the results of
 /// the masked form, which are right on all rows.
-fn zero_divisors(shape: Shape, by: Strategy, strategy: &str, device: &Device, tally: &mut Tally) {
+fn zero_divisors(
+    shape: Shape,
+    by: Strategy,
+    strategy: &str,
+    device: &Device,
+    takes: impl Fn(usize) -> bool,
+    tally: &mut Tally,
+) {
     let count = counts(shape)[4];
     let places: [&[usize]; 5] =
         [&[count - 1, 0], &[1, 2, 3], &[0], &[count - 1], &[count / 2, count - 2]];
     let is_slow = device.backend() == BackendKind::Simt && shape.bits > 65536 && !is_thorough();
     let most = if is_slow { 2 } else { places.len() };
-    for (turn, places) in places.into_iter().take(most).enumerate() {
+    let turns = places.into_iter().take(most).enumerate();
+    for (turn, places) in turns.filter(|(turn, _)| takes(*turn)) {
         let first_row = 1 + 7 * turn;
         let mut rows = rows(seed(), DIVISIONS, shape.into(), first_row..first_row + count);
         for (index, row) in rows.iter_mut().enumerate() {

@@ -23,6 +23,7 @@ use gpuint::{
     rare_paths, shapes,
 };
 
+use gpuint_catalogue::Catalogue;
 use gpuint_testkit::operands::{self, Family, Row};
 use gpuint_testkit::skip::skip;
 
@@ -167,6 +168,12 @@ impl Setting {
         of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
     }
 
+    /// Returns true if kernels that serve all shapes of a width are checked at this shape: in an
+    /// ordinary run, at one shape of each width.
+    pub(crate) fn has_width_kernels(&self, shape: Shape) -> bool {
+        is_thorough() || one_of_each_width(self.shapes()).contains(&shape)
+    }
+
     /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
     /// includes the multiplier of the environment.
     pub(crate) fn count(&self, rows: Rows, shape: Shape) -> usize {
@@ -203,6 +210,23 @@ impl Setting {
     }
 }
 
+/// Selects a shape of each width: the one of the largest Q, which is last and has the most rows.
+fn one_of_each_width(shapes: impl IntoIterator<Item = Shape>) -> Vec<Shape> {
+    let one: BTreeMap<_, _> = shapes.into_iter().map(|shape| (shape.bits, shape)).collect();
+    one.into_values().collect()
+}
+
+/// Returns true if digits and Q make a difference to a kernel of the operation
+/// (`[operations]` in `kernels/catalogue.toml`).
+pub(crate) fn depends_on_digits(op: Op) -> bool {
+    static OPS: LazyLock<Vec<Op>> = LazyLock::new(|| {
+        let text = include_str!("../../kernels/catalogue.toml");
+        let catalogue = Catalogue::parse(text, false, "").expect("the build read it");
+        catalogue.rows().filter(|row| !row.per_width).map(|row| row.op).collect()
+    });
+    OPS.contains(&op)
+}
+
 /// A check that runs at every shape.
 pub(crate) trait Check {
     /// Name in the closing line.
@@ -232,9 +256,7 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
         return skip(&tally.name, "every shape takes too long in an ordinary run");
     }
     if !C::EVERY_SHAPE && !is_thorough() {
-        // The one of the largest Q, which is last and has the most rows.
-        let one: BTreeMap<_, _> = shapes.into_iter().map(|shape| (shape.bits, shape)).collect();
-        shapes = one.into_values().collect();
+        shapes = one_of_each_width(shapes);
     }
     for shape in shapes {
         let start = Instant::now();
