@@ -1,5 +1,7 @@
 //! Memory of Python objects without a copy.
 
+use std::borrow::Cow;
+
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -89,13 +91,16 @@ impl<'a, 'py> FromPyObject<'a, 'py> for RowNumbers {
 }
 
 impl RowNumbers {
-    /// Returns the numbers counted from the start.
+    /// Returns the numbers counted from the start: those of the buffer if none counts from the end.
     ///
     /// # Errors
     /// `RowError` with the first number that is not a row of `rows`.
-    pub(crate) fn among(&self, py: Python<'_>, rows: usize) -> PyResult<Vec<usize>> {
-        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+    pub(crate) fn among(&self, py: Python<'_>, rows: usize) -> PyResult<Cow<'_, [usize]>> {
         let numbers = self.0.as_slice();
+        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+        if numbers.iter().all(|row| (0..count).contains(row)) {
+            return Ok(Cow::Borrowed(bytemuck::cast_slice(numbers)));
+        }
         let mut found = reserved(numbers.len()).map_err(|error| exception(py, &error))?;
         for &row in numbers {
             let from_start = if row < 0 { row.saturating_add(count) } else { row };
@@ -105,7 +110,7 @@ impl RowNumbers {
                 exception_of(py, "RowError", &message, Some(row))
             })?);
         }
-        Ok(found)
+        Ok(Cow::Owned(found))
     }
 }
 

@@ -453,7 +453,7 @@ fn transposed(matrix: DynBatch, columns: usize, rows: usize) -> Result<DynBatch>
         return Ok(matrix);
     }
     let index = move |row| (0..columns).map(move |column| (column * rows + row) as u64);
-    matrix.view().produce(|out| matrix.view().move_rows((0..rows).flat_map(index), out))
+    matrix.view().produce(|out| matrix.view().move_rows((0..rows).flat_map(index).map(Ok), out))
 }
 
 /// Writes rows from the digits of their parts.

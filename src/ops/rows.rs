@@ -6,7 +6,7 @@ use gpuint_catalogue::{Op, Shape};
 
 use super::{View, faces};
 use crate::backend::host::zeroed_vec;
-use crate::backend::{Buffer, Operands, Params, SKIPPED_ROW};
+use crate::backend::{Buffer, Operands, Params, SKIPPED_ROW, Span};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
@@ -51,25 +51,26 @@ impl View<'_> {
         if rows.len() != out.len() {
             return Err(Error::LengthMismatch { left: rows.len(), right: out.len() });
         }
-        check_rows(rows, self.len())?;
-        self.move_rows(rows.iter().map(|&row| row as u64), out)
+        // One pass checks the indices and copies them: a caller's slice is read once.
+        let count = self.len();
+        self.move_rows(rows.iter().map(|&row| checked(row, count)), out)
     }
 
     pub(crate) fn scatter_into(&self, rows: &[usize], out: &mut DynBatch) -> Result<()> {
         if rows.len() != self.len() {
             return Err(Error::LengthMismatch { left: self.len(), right: rows.len() });
         }
-        check_rows(rows, out.len())?;
         let mut sources: Vec<u64> = zeroed_vec(out.len())?;
         sources.fill(SKIPPED_ROW);
         for (source, &row) in rows.iter().enumerate() {
+            checked(row, out.len())?;
             sources[row] = source as u64;
         }
-        self.move_rows(sources.into_iter(), out)
+        self.move_rows(sources.into_iter().map(Ok), out)
     }
 
     pub(crate) fn reverse(&self) -> Result<DynBatch> {
-        self.produce(|out| self.move_rows((0..self.len() as u64).rev(), out))
+        self.produce(|out| self.move_rows((0..self.len() as u64).rev().map(Ok), out))
     }
 
     pub(crate) fn filter(&self, mask: &Mask) -> Result<DynBatch> {
@@ -171,17 +172,17 @@ impl View<'_> {
     }
 
     /// Writes the rows with these indices to `out`; the index [`SKIPPED_ROW`] leaves a row of `out`
-    /// unchanged.
+    /// unchanged. Fails with the first error among the indices.
     pub(super) fn move_rows(
         &self,
-        sources: impl Iterator<Item = u64>,
+        sources: impl Iterator<Item = Result<u64>>,
         out: &mut DynBatch,
     ) -> Result<()> {
         self.check_operand(out.device(), self.len())?;
         if self.shape() != out.shape() {
             return Err(Error::ShapeMismatch { left: self.shape(), right: out.shape() });
         }
-        let indices = Indices::new(self.device(), sources, out.len())?;
+        let indices = Indices::try_new(self.device(), sources, out.len())?;
         gather(self.device(), self.shape(), self.batch.buffer(), &indices, out.buffer_mut())
     }
 }
@@ -448,10 +449,25 @@ impl Indices {
         numbers: impl Iterator<Item = u64>,
         rows: usize,
     ) -> Result<Self> {
-        let mut words: Vec<u64> = zeroed_vec(rows)?;
-        words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number);
-        let mut buffer = device.alloc_rows(rows, size_of::<u64>())?;
-        device.memory().upload(&mut buffer, 0, bytemuck::cast_slice(&words))?;
+        Self::try_new(device, numbers.map(Ok), rows)
+    }
+
+    /// Writes the numbers to the memory of the copy. Fails with the first error among them.
+    fn try_new(
+        device: &Device,
+        mut numbers: impl Iterator<Item = Result<u64>>,
+        rows: usize,
+    ) -> Result<Self> {
+        let unit = size_of::<u64>();
+        let mut buffer = device.alloc_rows(rows, unit)?;
+        let span = Span { offset: 0, bytes: rows * unit, unit };
+        device.memory().upload_parts(&mut buffer, span, &mut |_, part| {
+            let (words, _) = part.as_chunks_mut();
+            for (word, number) in words.iter_mut().zip(&mut numbers) {
+                *word = number?.to_ne_bytes();
+            }
+            Ok(())
+        })?;
         Ok(Self { buffer, rows })
     }
 }
@@ -473,10 +489,7 @@ pub(super) fn gather(
     device.launch(device.kernel(Op::Gather, Strategy::Auto, shape, indices.rows)?, operands)
 }
 
-/// Checks row indices.
-fn check_rows(numbers: &[usize], rows: usize) -> Result<()> {
-    match numbers.iter().find(|&&row| row >= rows) {
-        Some(&row) => Err(Error::NoSuchRow { row, rows }),
-        None => Ok(()),
-    }
+/// Returns the index of a row of `rows`.
+fn checked(row: usize, rows: usize) -> Result<u64> {
+    if row < rows { Ok(row as u64) } else { Err(Error::NoSuchRow { row, rows }) }
 }
