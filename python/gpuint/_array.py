@@ -79,6 +79,10 @@ class Array(Rows[int]):
     _batch: _gpuint.Batch
     _device: Device
 
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Raises `TypeError`: `gpuint.array` makes arrays of integers."""
+        raise TypeError("Array is made by gpuint.array, from_limbs, from_bytes, full or from_text")
+
     # Properties and conversion
 
     @property

@@ -111,7 +111,7 @@ class Device:
     def __repr__(self) -> str:
         jit = ", jit=True" if self._jit else ""
         verified = ", verified=True" if self._verified else ""
-        return f'Device("{self}"{jit}{verified})'
+        return f'<Device "{self}"{jit}{verified}: {self.description}>'
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self), self._jit, self._verified)

@@ -203,6 +203,10 @@ class Residues(Rows[int]):
     _modulus: Modulus
     _residues: _gpuint.Residues
 
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Raises `TypeError`: `Modulus.residues` makes residues of integers."""
+        raise TypeError("Residues are made by Modulus.residues or Residues.powers_of")
+
     @property
     def modulus(self) -> Modulus:
         """The moduli."""
@@ -220,8 +224,10 @@ class Residues(Rows[int]):
         Modulo special moduli of at least 32768 bits, or 1024 bits on the CPU, a bit of the
         exponents takes one square; the base then costs nothing.
         """
-        rows = rows_of(exponents, "exponents", modulus.device)
         base = of_width(base, 32, "base")
+        if not isinstance(modulus, Modulus):
+            raise wrong_type("modulus", "a Modulus", modulus)
+        rows = rows_of(exponents, "exponents", modulus.device)
         batch = rows._batch
         return cls._of(_gpuint.Residues.powers_of(base, batch, modulus._modulus), modulus)
 

@@ -132,7 +132,7 @@ class Exponents:
         return f"Exponents({self._k}, {self._base}, {self._c})"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, init=False)
 class Family:
     """Numbers for the indices 0, 1, 2, ...; `terms` and `powers` make them.
 
@@ -143,12 +143,22 @@ class Family:
 
     _numbers: tuple[int, int] | tuple[int, int, int, int]
 
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Raises `TypeError`: `terms` and `powers` make families."""
+        raise TypeError("Family is made by Family.terms or Family.powers")
+
+    @classmethod
+    def _of(cls, numbers: tuple[int, int] | tuple[int, int, int, int]) -> Self:
+        family = cls.__new__(cls)
+        object.__setattr__(family, "_numbers", numbers)
+        return family
+
     @classmethod
     def terms(cls, first: int, step: int) -> Self:
         """Makes the numbers `first + i * step`: `k * base**n + c` with different k, offsets around
         a multiple of a primorial. Both may be negative, and the step 0.
         """
-        return cls((integer(first, "first"), integer(step, "step")))
+        return cls._of((integer(first, "first"), integer(step, "step")))
 
     @classmethod
     def powers(cls, k: int, base: int, first: int, c: int) -> Self:
@@ -157,16 +167,16 @@ class Family:
         Exponents above `2**64 - 1` have no number, and their index survives.
         """
         k, base = of_width(k, _WORD, "k"), of_width(base, _WORD, "base")
-        return cls((k, base, of_width(first, _WORD, "first"), integer(c, "c")))
+        return cls._of((k, base, of_width(first, _WORD, "first"), integer(c, "c")))
 
     def shifted(self, distance: int) -> Self:
         """Returns the family of the numbers at a distance from these."""
         distance = integer(distance, "distance")
         if len(self._numbers) == 2:
             first, step = self._numbers
-            return type(self)((first + distance, step))
+            return self._of((first + distance, step))
         k, base, first, c = self._numbers
-        return type(self)((k, base, first, c + distance))
+        return self._of((k, base, first, c + distance))
 
     def survivors(self, rows: int, limit: int, device: DeviceLike = None) -> Mask:
         """Returns a mask of the indices below `rows` without a factor: see `Constellation`."""
@@ -200,7 +210,10 @@ class Constellation:
     @classmethod
     def tuplet(cls, family: Family, offsets: Iterable[int]) -> Self:
         """Joins the numbers of a family and those at `offsets` from them: 0 and 2 for twins."""
-        return cls(family.shifted(offset) for offset in items(offsets, "offsets", "ints"))
+        if not isinstance(family, Family):
+            raise wrong_type("family", "a Family", family)
+        given = [integer(offset, "offsets") for offset in items(offsets, "offsets", "ints")]
+        return cls(map(family.shifted, given))
 
     def survivors(self, rows: int, limit: int, device: DeviceLike = None) -> Mask:
         """Returns a mask of the indices below `rows` at which no number has a small factor.

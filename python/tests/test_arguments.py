@@ -10,9 +10,12 @@ import pytest
 
 import gpuint
 from conftest import BITS
+from gpuint import sieve
 
 # A count of squares in turn that is valid, and takes longer than any test.
 ENDLESS = 2**62
+# Bounds of sieves, too.
+ENDLESS_ARGUMENTS = {"count", "limit", "stop"}
 WRONG = [
     None,
     1.5,
@@ -70,6 +73,10 @@ def examples(device):
         gpuint.Crt(gpuint.array([7, 9, 25], BITS, device)),
         gpuint.SecretBatch(ODD, BITS, device),
         device,
+        sieve.Progression(2, 1),
+        sieve.Exponents(3, 2, 1),
+        sieve.Family.terms(1, 2),
+        sieve.Constellation([sieve.Family.terms(1, 2), sieve.Family.terms(3, 4)]),
     ]
     arguments = {
         "bits": BITS,
@@ -96,6 +103,12 @@ def examples(device):
         "key": 1,
         "limbs": np.ones((3, BITS // 64), np.uint64),
         "exponents": [1, 2, 3],
+        "families": [sieve.Family.terms(1, 2)],
+        "family": sieve.Family.terms(1, 2),
+        "limit": 100,
+        "offsets": [0, 2],
+        "stop": 100,
+        "terms": [1, 2, 3],
         "numerators": 3,
         "denominators": 3,
         "moduli": [7, 9, 25],
@@ -160,20 +173,29 @@ def calls(device):
         if name.endswith(".pow_secret"):
             given["exponents"] = gpuint.SecretExponents(ODD, BITS, 2, device)
             given["modulus"] = gpuint.SecretModulus(ODD, BITS, device)
+        if name in ("Family.survivors", "Constellation.survivors"):
+            given["rows"] = 3
+        if name == "Modulus.of_special":
+            given["value"] = gpuint.SpecialModulus(3, 189, 1)
+        if name == "Residues.powers_of":
+            given["modulus"] = gpuint.Modulus(101, BITS, device)
         if name == "Mask.select":
             given["other"] = [True, True, False]
         if name == "Array.is_equal":
             given["other"] = receivers[0]
         return name, call, given
 
-    for name in gpuint.__all__:
-        public = getattr(gpuint, name)
+    public_names = [(gpuint, name) for name in gpuint.__all__]
+    for module, name in public_names + [(sieve, name) for name in sieve.__all__]:
+        public = getattr(module, name)
         if inspect.isfunction(public):
             yield bound(name, public)
         elif inspect.isclass(public) and not issubclass(public, Exception):
-            if name not in ("Array", "Residues"):
-                yield bound(name, public)
-    yield bound("SignedArray.of", gpuint.SignedArray.of)
+            yield bound(name, public)
+            for method in dir(public):
+                if isinstance(inspect.getattr_static(public, method), classmethod):
+                    if not method.startswith("_"):
+                        yield bound(f"{name}.{method}", getattr(public, method))
     for receiver in receivers:
         kind = type(receiver)
         for name in dir(kind):
@@ -181,6 +203,13 @@ def calls(device):
             if not inspect.isfunction(method) or (name.startswith("_") and name != "__getitem__"):
                 continue
             yield bound(f"{kind.__name__}.{name}", getattr(receiver, name))
+
+
+@pytest.mark.parametrize("kind", [gpuint.Array, gpuint.Residues, sieve.Family])
+@pytest.mark.parametrize("arguments", [(), ([1],), ([1], 64)])
+def test_class_without_constructor_names_the_functions_that_make_it(kind, arguments):
+    with pytest.raises(TypeError, match=rf"{kind.__name__} \w+ made by [gMF]"):
+        kind(*arguments)
 
 
 def problem(argument, work):
@@ -208,7 +237,7 @@ def test_wrong_arguments_are_documented_errors_that_name_them(device):
         # There is no memory of a GPU whose device could be wrong.
         for argument in given.keys() - FREE - ({"device"} if name == "from_cuda" else set()):
             for wrong in WRONG:
-                if argument == "count" and wrong is ENDLESS:
+                if argument in ENDLESS_ARGUMENTS and wrong is ENDLESS:
                     continue
                 tried += 1
                 fault = problem(argument, lambda: call(**(given | {argument: wrong})))
