@@ -60,7 +60,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::backend::host::{HostMemory, zeroed_vec};
+    use crate::backend::host::{HostMemory, zeroed_pages};
 
     /// Returns true if the mapping of an address has the advice, by the flags of `smaps`.
     fn is_advised(bytes: &[u8]) -> bool {
@@ -87,7 +87,7 @@ mod tests {
             return gpuint_skip::skip("huge pages", "the kernel has none");
         }
         let memory = HostMemory::zeroed(3 * LEAST as u64).unwrap();
-        let values: Vec<u8> = zeroed_vec(2 * LEAST_TOUCHED).unwrap();
+        let values: Vec<u8> = zeroed_pages(2 * LEAST_TOUCHED).unwrap();
         for bytes in [memory.as_bytes(), &values] {
             assert!(is_advised(bytes));
             assert!(bytes.iter().all(|&byte| byte == 0));
