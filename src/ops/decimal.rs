@@ -113,14 +113,14 @@ impl Parts {
     /// Splits numbers of `digits` digits in rows of a shape, unless a kernel converts the shape.
     /// Levels end where no built shape has at most three quarters of the width above.
     fn new(digits: usize, shape: Shape) -> Self {
-        if Digits::are_offered(shape) {
-            let ranges = vec![0..digits];
-            return Self { digits, tail: 0, levels: Vec::new(), ranges };
-        }
-        let tail = digits_of_kind(shape.digit);
+        let is_whole = Digits::are_offered(shape);
+        let tail = if is_whole { 0 } else { digits_of_kind(shape.digit) };
         let digits = digits.saturating_sub(tail);
         let whole = 0..digits;
         let mut parts = Self { digits, tail, levels: Vec::new(), ranges: vec![whole] };
+        if is_whole {
+            return parts;
+        }
         let mut above = shape;
         for (low, power) in powers_of_parts(digits) {
             let shape = shape_of(power.bits() as usize, shape);
@@ -635,7 +635,7 @@ mod tests {
         for shape in [256, 1024, 1536, 32768].map(|bits| narrowest(bits).unwrap()) {
             let largest = (BigUint::from(1u32) << shape.bits) - 1u32;
             let values = [largest.clone(), largest / 3u32, 0u32.into(), power_of_ten(50)];
-            let values: Vec<_> = values.iter().cycle().cloned().take(33).collect();
+            let values: Vec<_> = values.iter().cycle().take(33).cloned().collect();
             let batch = DynBatch::from_biguints(&device, shape, &values).unwrap();
             let expected: Vec<_> = values.iter().map(ToString::to_string).collect();
             let parts = Parts::new(digits_of_bits(shape.bits), shape);
