@@ -6,6 +6,7 @@
 use gpuint_catalogue::{Algorithm, Op, Product, Shape};
 
 use crate::auto::Choices;
+use crate::backend::long::on_cpu;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelId, algorithms};
 use crate::shape::{Kernels, SHAPES};
@@ -78,7 +79,10 @@ impl Strategy {
             product.or_else(auto).unwrap_or(Product::Classical)
         };
         let asked = match self {
-            Self::Auto => return auto().ok_or_else(|| missing(op, Algorithm::Only, shape)),
+            Self::Auto => {
+                let long = || on_cpu::is_above_kernels(op).then(|| KernelId::long(op, shape));
+                return auto().or_else(long).ok_or_else(|| missing(op, Algorithm::Only, shape));
+            }
             Self::Product(product) => Algorithm::By(product),
             Self::ShiftedInverse(product) => Algorithm::ShiftedInverse(or_auto(product)),
             Self::Blocked(product) => Algorithm::Blocked(or_auto(product)),

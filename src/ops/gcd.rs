@@ -170,7 +170,7 @@ faces! {
     /// `(a | 0)` is 1 for `a = 1` and 0 otherwise.
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd), and [`KernelMissing`](crate::Error::KernelMissing) for rows of 2^19
-    /// or 2^20 bits. The symbols of longer rows are computed by the CPU, on copies of the rows.
+    /// As [`gcd`](Self::gcd). The symbols of rows of 2^19 bits and more are computed by the CPU, on
+    /// copies of the rows.
     fn jacobi(moduli: Rows) -> Signs;
 }

@@ -1,5 +1,7 @@
 //! Operations without kernels of long rows: the CPU computes them on copies of the rows.
 
+use gpuint_catalogue::{Algorithm, Op};
+
 use super::has_kernels;
 use crate::backend::cpu::Cpu;
 use crate::backend::{Backend, BackendKind, Buffer, Call, Operands, host};
@@ -8,7 +10,17 @@ use crate::error::Result;
 /// Returns true if a device runs a call by [`run`].
 pub(crate) fn is_for_cpu(device: &dyn Backend, call: &Call<'_>) -> bool {
     let (op, shape) = (call.kernel.op(), call.kernel.shape());
-    shape.is_long() && device.kind() != BackendKind::Cpu && !has_kernels(op, shape.bits)
+    let has_no_kernel = match shape.is_long() {
+        true => !has_kernels(op, shape.bits),
+        false => call.kernel.row().algorithm == Algorithm::Long && is_above_kernels(op),
+    };
+    device.kind() != BackendKind::Cpu && has_no_kernel
+}
+
+/// Returns true for an operation that the CPU computes where rows exceed its widest kernel, short
+/// of long rows, too.
+pub(crate) const fn is_above_kernels(op: Op) -> bool {
+    matches!(op, Op::Jacobi | Op::Rational)
 }
 
 /// Runs a call on the CPU: waits for the operands, and writes the results back.
