@@ -10,8 +10,6 @@ use std::{env, fs, thread};
 use gpuint_catalogue::{BLOCK, Catalogue, Kernel, closure, headers, translation_unit};
 use gpuint_skip::skip;
 
-/// The header that includes those of all rows.
-const ALL: &str = "kernels.cuh";
 /// The header that declares the operations of several strategies.
 /// End of the names of the headers that declare the operations of several strategies.
 const OPERATIONS: &str = "/operations.cuh";
@@ -35,19 +33,20 @@ fn class(line: &str) -> Option<(&str, &str)> {
     Some(rest.split_at(end))
 }
 
-#[test]
-fn kernels_header_includes_the_headers_of_all_rows() {
-    let headers = all_headers();
-    let text = fs::read_to_string(root().join("kernels").join(ALL)).unwrap();
-    let names = text.lines().filter_map(|line| line.strip_prefix("#include "));
-    let included: BTreeSet<_> = names.map(|name| name.trim_matches('"')).collect();
-    let catalogue = catalogue();
+/// Includes of the headers of all rows.
+fn includes_of_all(catalogue: &Catalogue) -> String {
     let long = catalogue.long_kernels().map(|kernel| kernel.header);
-    assert_eq!(included, catalogue.rows().map(|row| row.header).chain(long).collect());
-    // Headers beside the closure are of no kernel.
-    let used: BTreeSet<_> = closure(&text, &headers).into_iter().map(|(name, _)| name).collect();
-    let names = headers.iter().map(|(name, _)| &**name).filter(|&name| name != ALL);
-    assert_eq!(used, names.collect());
+    let names: BTreeSet<_> = catalogue.rows().map(|row| row.header).chain(long).collect();
+    names.iter().map(|name| format!("#include \"{name}\"\n")).collect()
+}
+
+#[test]
+fn every_header_is_of_a_kernel() {
+    let headers = all_headers();
+    let includes = includes_of_all(&catalogue());
+    let used = closure(&includes, &headers).into_iter().map(|(name, _)| name);
+    let names = headers.iter().map(|(name, _)| &**name);
+    assert_eq!(used.collect::<BTreeSet<_>>(), names.collect());
 }
 
 #[test]
@@ -71,7 +70,7 @@ fn rooms_include_each_other_in_no_circle() {
     let headers = all_headers();
     let room = |name: &str| name.split_once('/').map(|(room, _)| room.to_owned());
     let mut rooms: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    for (name, text) in headers.iter().filter(|(name, _)| name != ALL) {
+    for (name, text) in &headers {
         let names = text.lines().filter_map(|line| line.strip_prefix("#include \""));
         let used = names.filter(|name| !name.starts_with("simt/")).filter_map(room);
         rooms.entry(room(name).unwrap()).or_default().extend(used);
@@ -170,10 +169,11 @@ fn header_of_a_row_alone_makes_the_same_kernels() {
     let Some(compiler) = compiler() else { return };
     let catalogue = catalogue();
     let folder = tempfile::tempdir().unwrap();
+    let all_rows = includes_of_all(&catalogue);
     let compare = |index: usize, header: &str, kernels: &[Kernel<'_>]| {
         let alone = translation_unit(kernels.iter().copied());
-        let include = format!("#include \"{header}\"");
-        let together = alone.replace(&include, &format!("#include \"{ALL}\""));
+        let include = format!("#include \"{header}\"\n");
+        let together = alone.replace(&include, &all_rows);
         let [alone, together] = [("alone", alone), ("together", together)].map(|(name, text)| {
             let unit = folder.path().join(format!("{index}_{name}.cpp"));
             let output = compile(&compiler, &unit, &text);

@@ -217,7 +217,7 @@ mod tests {
         for name in ["linear/add.cuh", "core/abi.cuh", "simt/simt.h"] {
             assert!(exists(name), "{name}");
         }
-        for name in ["kernels.cuh", "mul/columns.cuh", "linear/shift.cuh"] {
+        for name in ["linear/bits.cuh", "mul/columns.cuh", "linear/shift.cuh"] {
             assert!(!exists(name), "{name}");
         }
     }
