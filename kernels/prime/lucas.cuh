@@ -42,7 +42,8 @@ struct Chain {
   u16 factors[2];  // u, w
   u16 most;        // zeros of a row of the warp
   bool is_difference;
-  u8 kind;  // 0: does not pass, 1: passes, 2: as the walk finds
+  u8 squared;  // index of the place of the term that a step squares
+  u8 kind;     // 0: does not pass, 1: passes, 2: as the walk finds
 };
 
 // in[0] = n, in[1] = T (terms.cuh), with u and w coprime to n and at most 50; mask: rows that pass.
@@ -134,7 +135,8 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
     while (true) {
       --p;
       const bool is_set = p > chain.zeros ? field.bits_at(p, 1) != 0 : p == chain.zeros;
-      step(o, field, chain, is_set ? 2 : 1);
+      chain.squared = is_set ? 2 : 1;
+      step(o, field, chain);
       if (p <= chain.most + 1u) {
         const u32 s = chain.zeros;
         const Digit lower = lower_place(field)[0], upper = upper_place(field)[0];
@@ -152,15 +154,17 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
   }
 
   // Leaves the residue of 2 k + 1 in the place of the residue that is not squared, and the square
-  // in place `index`.
-  GPUINT_DEVICE static void step(const Operands& o, const Field& field, const Chain& chain,
-                                 u32 index) {
-    const auto place = [&](u32 i) { return Base::next_place(field.modulus, i); };
+  // in the other place.
+  GPUINT_DEVICE static void step(const Operands& o, const Field& field, const Chain& chain) {
+    const auto place = [&](u32 i) {
+      return Base::next_place(field.modulus, ptx::rematerialize(i));
+    };
     typename Field::Number x;
     if constexpr (Field::BY_SQUARES) {
       // A loop, so that there is one copy of the square.
       GPUINT_UNROLL(1)
       for (u32 i = 0; i < 2; ++i) {
+        const u32 index = chain.squared;
         const Place to = place(i == 0 ? 3 - index : index);
         if (i == 0)
           field.load_sum(to, place(index), chain.is_difference, x);
@@ -171,7 +175,7 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
         Field::store(x, to);
       }
     } else {
-      const Place squared = place(index), other = place(3 - index);
+      const Place squared = place(chain.squared), other = place(3u - chain.squared);
       Field::load(squared, x);
       field.multiply_minus(x, other, [&] { return Base::other_place(o, OF_MIDDLE); });
       Field::store(x, other);
