@@ -37,10 +37,11 @@ namespace gpuint::prime {
 
 // Values of a row that few steps of a walk read, in shared memory.
 struct Chain {
-  u32 bits;        // of n
-  u32 zeros;       // s
-  u16 factors[2];  // u, w
-  u16 most;        // zeros of a row of the warp
+  float top_inverse;  // of the field
+  u16 bits;           // of n
+  u16 zeros;          // s
+  u16 most;           // zeros of a row of the warp
+  u8 factors[2];      // u, w
   bool is_difference;
   u8 squared;  // index of the place of the term that a step squares
   u8 kind;     // 0: does not pass, 1: passes, 2: as the walk finds
@@ -67,7 +68,9 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2, term = Term(1ull << 32 | 1);
       const Field field(n, is_tested, modulus);
       Chain& chain = Base::kept(shared);
-      chain.bits = lengths.bits, chain.zeros = lengths.zeros_of_next;
+      chain.bits = static_cast<u16>(lengths.bits);
+      chain.zeros = static_cast<u16>(lengths.zeros_of_next);
+      chain.top_inverse = field.top_inverse();
       chain.kind = static_cast<u8>(kind);
       begin(o, field, chain, term.summands, term.denominator);
       walk(o, field, chain);
@@ -92,7 +95,7 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
     const bool is_difference = a > 2 * u;
     const u32 w = is_difference ? a - 2 * u : 2 * u - a;
     chain.is_difference = is_difference;
-    chain.factors[0] = static_cast<u16>(u), chain.factors[1] = static_cast<u16>(w);
+    chain.factors[0] = static_cast<u8>(u), chain.factors[1] = static_cast<u8>(w);
     const Place lower = lower_place(field), upper = upper_place(field);
     const Place sum = Base::other_place(o, LOWER);
     set_power_of_two(field, Field::RADIX_BITS, chain.bits, upper);
@@ -128,9 +131,9 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
   }
 
   GPUINT_DEVICE static void walk(const Operands& o, const Field& field, Chain& chain) {
-    chain.most = static_cast<u16>(__reduce_max_sync(ALL_LANES, chain.zeros));
+    chain.most = static_cast<u16>(__reduce_max_sync(ALL_LANES, u32{chain.zeros}));
     // n + 1 may have a bit more than n.
-    u32 p = __reduce_max_sync(ALL_LANES, chain.bits) + 1;
+    u32 p = __reduce_max_sync(ALL_LANES, u32{chain.bits}) + 1;
     GPUINT_UNROLL(1)
     while (true) {
       --p;
@@ -167,10 +170,10 @@ struct LucasTest : Rows<Field, 3, 4, Chain> {
         const u32 index = chain.squared;
         const Place to = place(i == 0 ? 3 - index : index);
         if (i == 0)
-          field.load_sum(to, place(index), chain.is_difference, x);
+          field.load_sum(to, place(index), chain.is_difference, chain.top_inverse, x);
         else
           Field::load(to, x);
-        field.square_and_add(x, to, chain.factors[i],
+        field.square_and_add(x, to, chain.factors[i], chain.top_inverse,
                              [&] { return Base::other_place(o, i == 0 ? OF_MIDDLE : OF_SQUARE); });
         Field::store(x, to);
       }

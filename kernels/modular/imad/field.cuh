@@ -53,6 +53,7 @@ struct Field {
   GPUINT_DEVICE static u32 lowest(const Number& x) { return x[0]; }
   GPUINT_DEVICE static u32 wrapped(u32 limb) { return limb; }
   GPUINT_DEVICE u32 inverse_digit() const { return inverse; }
+  GPUINT_DEVICE float top_inverse() const { return 0; }
 
   // Multiples of n that may stand in a residue: R < 4 n.
   GPUINT_DEVICE static bool has_few_multiples(u32 bits) { return bits + 1 >= S::BITS; }
