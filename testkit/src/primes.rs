@@ -302,8 +302,8 @@ pub fn arnault() -> BigUint {
     &p * factor(313) * factor(353)
 }
 
-/// Primes of special forms: Mersenne's, Proth's, factorial and primorial ones, with at most `bits`
-/// bits.
+/// Primes of special forms, with at most `bits` bits: Mersenne's, Proth's, factorial and primorial
+/// ones, and those next below powers of two, which fill a width.
 #[must_use]
 pub fn known_primes(bits: usize) -> Vec<BigUint> {
     let one = || BigUint::from(1u32);
@@ -321,6 +321,8 @@ pub fn known_primes(bits: usize) -> Vec<BigUint> {
         if side > 0 { product + 1u32 } else { product - 1u32 }
     };
     let mut primes: Vec<BigUint> = mersenne.into_iter().map(|p| (one() << p) - 1u32).collect();
+    let below = [(256u32, 189u32), (320, 197), (512, 569), (768, 825), (1024, 105)];
+    primes.extend(below.into_iter().map(|(bits, distance)| (one() << bits) - distance));
     primes.extend(proth.into_iter().map(|(k, n)| (BigUint::from(k) << n) + 1u32));
     primes.extend(
         factorial
