@@ -197,7 +197,8 @@ fn compute(
     for invalid in keys.take_invalid() {
         let _ = writeln!(stderr, "skipped: {invalid}");
     }
-    let closing = Closing { keys: &keys, distinct: &distinct, stored: stored.keys };
+    let memory = budget.most_mib();
+    let closing = Closing { keys: &keys, distinct: &distinct, stored: stored.keys, memory };
     let weak = counts(&found.findings);
     let total = stages.time(Phase::Setup) + start.elapsed();
     let name = match pool.devices() {
@@ -272,6 +273,8 @@ struct Closing<'a> {
     distinct: &'a Distinct,
     /// Number of stored keys.
     stored: usize,
+    /// Most memory of the host that was counted, in MiB.
+    memory: u64,
 }
 
 impl Closing<'_> {
@@ -282,7 +285,7 @@ impl Closing<'_> {
         stages: &Stages<'_>,
         total: Duration,
     ) -> String {
-        let Self { keys, distinct, stored } = self;
+        let Self { keys, distinct, stored, .. } = self;
         let new = keys.len() - stored;
         let mut line = plural(new as u64, "key");
         let bits = (0..keys.len()).map(|key| keys.bits(key));
@@ -322,7 +325,7 @@ impl Closing<'_> {
                 line += &format!("{} {}, ", phase.name(), Time(time));
             }
         }
-        line + &format!("{} in all", Time(total))
+        line + &format!("{} in all; {} MiB of memory counted", Time(total), self.memory)
     }
 }
 

@@ -25,16 +25,17 @@ impl Distinct {
         // Of a random seed, so that nobody can choose moduli of one hash.
         let state = RandomState::new();
         let hash = |key: usize| (state.hash_one(keys.words(key)), key);
-        let mut order: Vec<(u64, usize)> = threads::install(|| {
+        let order: Vec<(u64, usize)> = threads::install(|| {
             let mut order: Vec<_> = (0..keys.len()).into_par_iter().map(hash).collect();
             order.par_sort_unstable();
             order
         });
         let mut copies = Vec::new();
-        for same_hash in order.chunk_by_mut(|a, b| a.0 == b.0) {
+        let hashes = order.chunk_by(|a, b| a.0 == b.0);
+        for same_hash in hashes.filter(|same_hash| same_hash.len() > 1) {
             // Few, but different moduli may have one hash.
             let mut firsts: Vec<usize> = Vec::new();
-            for &mut (_, key) in same_hash {
+            for &(_, key) in same_hash {
                 match firsts.iter().find(|&&first| keys.words(first) == keys.words(key)) {
                     Some(&first) => copies.push((first, key)),
                     None => firsts.push(key),
