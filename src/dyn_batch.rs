@@ -11,8 +11,8 @@ use num_bigint::BigUint;
 use gpuint_catalogue::{MAX_LONG_BITS, Shape};
 
 use crate::backend::host::{
-    check_room, collected, copy_bytes, read_integer, read_rows, reserved_vec, write_integer,
-    write_rows, zeroed_pages,
+    check_room, collected, copy_bytes, read_integer, read_rows, reserved_pages, reserved_vec,
+    write_integer, write_rows, zeroed_pages,
 };
 use crate::backend::{Buffer, Span};
 use crate::device::Device;
@@ -242,7 +242,7 @@ impl DynBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
-        let mut values = reserved_vec(self.rows)?;
+        let mut values = reserved_pages(self.rows)?;
         let row_bytes = self.shape.bytes();
         self.read_parts(0, self.rows, |_, part| {
             check_room(part.len() / row_bytes, row_bytes)?;

@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 use gpuint_catalogue::Shape;
 
 use crate::backend::HostBuffer;
-use crate::backend::host::{Passed, check_room, read_integer, read_rows, reserved_vec};
+use crate::backend::host::{Passed, check_room, read_integer, read_rows, reserved_pages};
 use crate::device::Device;
 use crate::digit::Digit;
 use crate::error::{Error, Result};
@@ -160,7 +160,7 @@ impl HostBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), and as [`as_bytes`](Self::as_bytes).
     pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
-        let mut values = reserved_vec(self.rows)?;
+        let mut values = reserved_pages(self.rows)?;
         check_room(self.rows, self.shape.bytes())?;
         read_rows(self.as_bytes()?, self.shape.bytes(), read_integer, &mut values);
         Ok(values)

@@ -1,5 +1,6 @@
 //! Memory of the host, as the cpu and simt backends use it.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -347,9 +348,16 @@ pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
 
 /// As [`zeroed_vec`], in large pages where the system has them: for results of many megabytes that
 /// are written at once.
-pub(crate) fn zeroed_pages<D: bytemuck::Pod>(len: usize) -> Result<Vec<D>> {
+pub(crate) fn zeroed_pages<D: bytemuck::Pod + Send>(len: usize) -> Result<Vec<D>> {
     let mut values = zeroed_vec(len)?;
-    pages::touch(bytemuck::cast_slice_mut(&mut values));
+    pages::touch(&mut values, D::zeroed);
+    Ok(values)
+}
+
+/// As [`reserved_vec`], in large pages where the system has them.
+pub(crate) fn reserved_pages<D: Send>(len: usize) -> Result<Vec<D>> {
+    let mut values = reserved_vec(len)?;
+    pages::touch(values.spare_capacity_mut(), MaybeUninit::zeroed);
     Ok(values)
 }
 

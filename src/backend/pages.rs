@@ -16,41 +16,39 @@ const LEAST: usize = 2 * LARGE;
 /// Minimum number of bytes whose pages are made by all threads.
 const LEAST_TOUCHED: usize = 16 * LARGE;
 
-/// Requests large pages for new memory, which are made at the first writes. `bytes` are zeros that
-/// nothing has read or written.
+/// Requests large pages for new memory, which are made at the first writes. Nothing has written to
+/// the memory.
 pub(super) fn advise(bytes: &mut [u8]) {
-    requested(bytes, LEAST);
-}
-
-/// Requests large pages for new memory, and makes them by all threads. `bytes` are zeros that
-/// nothing has read or written.
-pub(super) fn touch(bytes: &mut [u8]) {
-    if let Some(bytes) = requested(bytes, LEAST_TOUCHED) {
-        threads::install(|| bytes.par_chunks_mut(LARGE).for_each(|page| page[0] = 0));
+    if bytes.len() >= LEAST {
+        are_requested(bytes);
     }
 }
 
-/// Requests large pages for memory of at least `least` bytes; returns the part that may have them.
-fn requested(bytes: &mut [u8], least: usize) -> Option<&mut [u8]> {
-    if bytes.len() < least {
-        return None;
+/// Requests large pages for new memory, and makes them by all threads: each writes a value of
+/// `zero` to a page. Nothing has written to the memory.
+pub(super) fn touch<V: Send>(values: &mut [V], zero: impl Fn() -> V + Sync) {
+    if size_of_val(values) < LEAST_TOUCHED || !are_requested(values) {
+        return;
     }
-    let start = bytes.as_ptr().align_offset(LARGE);
-    let whole = bytes.len().saturating_sub(start) / LARGE * LARGE;
-    let bytes = bytes.get_mut(start..start + whole)?;
-    are_requested(bytes).then_some(bytes)
+    // No two parts begin in the same page.
+    let parts = values.par_chunks_mut(LARGE.div_ceil(size_of::<V>()));
+    threads::install(|| parts.for_each(|part| part[0] = zero()));
 }
 
 /// Requests large pages; returns true if the system may provide them.
 #[cfg(target_os = "linux")]
-fn are_requested(bytes: &mut [u8]) -> bool {
+fn are_requested<V>(values: &mut [V]) -> bool {
     use rustix::mm::{Advice, madvise};
-    // SAFETY: the advice keeps the contents of the memory, which is borrowed mutably.
-    unsafe { madvise(bytes.as_mut_ptr().cast(), bytes.len(), Advice::LinuxHugepage) }.is_ok()
+    let start = values.as_mut_ptr().cast::<u8>();
+    let unused = start.align_offset(LARGE);
+    let bytes = size_of_val(values).saturating_sub(unused) / LARGE * LARGE;
+    let start = start.wrapping_add(unused).cast();
+    // SAFETY: the advice keeps the contents of the memory, which is a part of `values`.
+    unsafe { madvise(start, bytes, Advice::LinuxHugepage) }.is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn are_requested(_bytes: &mut [u8]) -> bool {
+fn are_requested<V>(_values: &mut [V]) -> bool {
     false
 }
 

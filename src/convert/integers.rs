@@ -6,7 +6,7 @@ use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
 use super::numbers::fitting;
-use crate::backend::host::{check_room, read_rows, reserved_vec};
+use crate::backend::host::{check_room, read_rows, reserved_pages};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
@@ -150,7 +150,7 @@ impl DynBatch {
     pub fn to_integers<N: Integer>(&self) -> Result<Vec<N>> {
         let width = N::BITS.unwrap_or(usize::MAX);
         let row_bytes = self.shape().bytes();
-        let mut values = reserved_vec(self.len())?;
+        let mut values = reserved_pages(self.len())?;
         self.read_parts(0, self.len(), |first, part| {
             for (index, row) in part.chunks_exact(row_bytes).enumerate() {
                 fitting(first + index, row, width)?;

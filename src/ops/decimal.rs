@@ -35,7 +35,7 @@ use crate::backend::BackendKind;
 use crate::backend::cpu::decimal::{
     Reader, Writer, bit_length_of_row, bits_of_digits, digits_of_bits, read_short, write_digits,
 };
-use crate::backend::host::{reserved_vec, write_rows, zeroed_vec};
+use crate::backend::host::{reserved_pages, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::digits::{is_decimal, is_hex};
 use crate::divisor::DynDivisor;
@@ -260,7 +260,7 @@ fn leading_zeros(digits: &[u8]) -> usize {
 /// Returns the rows in decimal: by the device, or by the host where that takes less time, or the
 /// device has no kernels.
 pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
-    let mut texts = reserved_vec(batch.len())?;
+    let mut texts = reserved_pages(batch.len())?;
     each_chunk(batch, &mut |chunk| chunk.append(&mut texts))?;
     Ok(texts)
 }
