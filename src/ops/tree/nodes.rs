@@ -3,8 +3,8 @@
 use gpuint_catalogue::{MAX_BITS, Shape};
 
 use super::layout::{Children, Level};
-use crate::backend::BackendKind;
 use crate::backend::host::{self, collected, reserved_vec};
+use crate::backend::{BackendKind, Span};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -52,17 +52,23 @@ pub(super) fn sent(rows: &DynBatch, device: &Device, shape: Shape) -> Result<Dyn
     }
 }
 
-/// Returns rows on a device with other memory: by one copy from or to memory of the host.
+/// Copies rows to a device with other memory: by one copy from or to memory of the host, or between
+/// GPUs by parts through pinned memory of both.
 fn copied(rows: &DynBatch, device: &Device) -> Result<DynBatch> {
     let is_host = |device: &Device| device.backend() != BackendKind::Cuda;
     let (from, to) = (rows.device(), device);
-    if !is_host(from) && !is_host(to) {
-        return DynBatch::from_le_bytes(to, rows.shape(), &rows.to_le_bytes()?);
-    }
     let mut out = DynBatch::alloc(to, rows.shape(), rows.len())?;
-    match is_host(to) {
-        true => from.memory().download(rows.buffer(), 0, host::bytes_mut(out.buffer_mut())?)?,
-        false => to.memory().upload(out.buffer_mut(), 0, host::bytes(rows.buffer())?)?,
+    match (is_host(from), is_host(to)) {
+        (_, true) => {
+            from.memory().download(rows.buffer(), 0, host::bytes_mut(out.buffer_mut())?)?;
+        }
+        (true, false) => to.memory().upload(out.buffer_mut(), 0, host::bytes(rows.buffer())?)?,
+        (false, false) => {
+            let span = Span { offset: 0, bytes: rows.len() * rows.shape().bytes(), unit: 1 };
+            from.memory().download_parts(rows.buffer(), span, &mut |start, part| {
+                to.memory().upload(out.buffer_mut(), start as u64, part)
+            })?;
+        }
     }
     Ok(out)
 }

@@ -74,6 +74,8 @@ struct PartRoot {
     /// The product of the rows, and its length.
     product: DynBatch,
     length: u64,
+    /// The product on the other devices.
+    copies: Vec<DynBatch>,
     /// Bits of a fraction of the product.
     fraction_bits: u64,
     /// The sum of the cofactors.
@@ -149,7 +151,10 @@ fn integers(rows: &DynBatch) -> Result<Vec<BigUint>> {
     let values = rows.gather(&others)?.to_biguints()?;
     check_room(rows.len(), size_of::<u64>())?;
     let mut all = reserved_vec(rows.len())?;
-    on_pool(|| lengths.par_iter().map(|_| BigUint::one()).collect_into_vec(&mut all));
+    // Allocations of many threads wait for each other.
+    const PART: usize = 1 << 15;
+    let ones = lengths.par_iter().with_min_len(PART).map(|_| BigUint::one());
+    on_pool(|| ones.collect_into_vec(&mut all));
     others.into_iter().zip(values).for_each(|(row, value)| all[row] = value);
     Ok(all)
 }
@@ -218,17 +223,16 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             let is_kept = is_kept(index, device);
             let (rows, tree) = tree(device, index)?;
             let root = tree.root()?;
-            let is_shared = self.devices.len() > 1 && root.shape().is_long();
-            // The copy to the host runs beside the sum of cofactors.
-            let queue = if is_shared { root.device().queue()? } else { root.device().clone() };
+            // Copies to other devices run beside the sum of cofactors.
+            let queue = match self.devices.len() {
+                1 => root.device().clone(),
+                _ => root.device().queue()?,
+            };
             let (product, sum) = (root.clone_on(&queue)?, tree.cofactor_sum()?);
             let fraction_bits = tree.fraction_bits();
-            let product = match is_shared {
-                true => debug_span!("product_to_host")
-                    .in_scope(|| moved(product, &Device::cpu(), root.shape()))?,
-                false => product,
-            };
-            let root = PartRoot { product, length: tree.length, fraction_bits, sum };
+            let copies = copies(&product, self.devices, fraction_bits)?;
+            let product = product.on(root.device())?;
+            let root = PartRoot { product, length: tree.length, copies, fraction_bits, sum };
             Ok((is_kept.then_some((rows, tree)), root))
         };
         let parts = thread::scope(|scope| {
@@ -240,11 +244,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         let trees = trees.into_iter().enumerate().collect();
         let pairs = |device: &Device| pairs(&roots, bits, device);
         on_devices(self.devices, trees, pairs, |device, pairs, (index, kept)| {
-            let product = match &kept {
-                Some((_, tree)) => tree.root()?,
-                None => &roots[index].product,
-            };
-            let fraction = fraction(&roots, pairs, (index, product), bits, device, numbers)?;
+            let fraction = fraction(&roots, pairs, index, bits, device, numbers)?;
             let part_bits = self.lengths[ranges[index].clone()].iter().sum();
             root_done(part_bits, ranges.len() - 1, numbers);
             // Ends the memory of a tree with its descent.
@@ -382,25 +382,36 @@ fn on_devices<P: Send, S, R: Send>(
     results.into_iter().map(|result| result.1).collect()
 }
 
-/// Returns a row on a device, in a shape that holds it.
-fn carried(row: &DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
-    let are_long = row.shape().is_long() && shape.is_long();
-    if row.device().shares_memory_with(device) {
-        return moved(row.try_clone()?, device, shape);
+/// Copies a long product to all devices with other memory, on queues of their own.
+fn copies(product: &DynBatch, devices: &[Device], bits: u64) -> Result<Vec<DynBatch>> {
+    let _span = debug_span!("product_sent", devices = devices.len()).entered();
+    let mut copies: Vec<DynBatch> = Vec::new();
+    for device in devices {
+        let (device, shape) = home(device, bits)?;
+        let mut there = std::iter::once(product).chain(&copies).map(DynBatch::device);
+        let is_there = there.any(|other| other.shares_memory_with(&device));
+        if !is_there && shape.is_long() && product.shape().is_long() {
+            copies.push(sent(product, &device.queue()?, shape)?.on(&device)?);
+        }
     }
-    if are_long {
-        // The copy from the host runs beside the work that is queued.
-        return sent(row, &device.queue()?, shape)?.on(device);
+    Ok(copies)
+}
+
+/// Returns a row, of which there are `copies`, on a device, in a shape that holds it.
+fn carried(row: &DynBatch, copies: &[DynBatch], device: &Device, shape: Shape) -> Result<DynBatch> {
+    let mut rows = std::iter::once(row).chain(copies);
+    match rows.find(|row| row.device().shares_memory_with(device)) {
+        Some(row) => moved(row.try_clone()?, device, shape),
+        // The devices may have no short shape in common.
+        None => DynBatch::single(device, shape, &row.row(0)?),
     }
-    // The devices may have no short shape in common.
-    DynBatch::single(device, shape, &row.row(0)?)
 }
 
 /// Computes the products of the parts 0 and 1, 2 and 3, and so on, on a device; none for two parts.
 fn pairs(parts: &[PartRoot], bits: u64, device: &Device) -> Result<Vec<Wide>> {
     let (device, shape) = home(device, bits)?;
     let _span = debug_span!("pairs", parts = parts.len()).entered();
-    let row = |part: &PartRoot| carried(&part.product, &device, shape);
+    let row = |part: &PartRoot| carried(&part.product, &part.copies, &device, shape);
     let pairs = parts.chunks_exact(2).filter(|_| parts.len() > 2);
     let product = |pair: &[PartRoot]| {
         Wide::product(&row(&pair[0])?, &row(&pair[1])?, modulus_bits(shape.bits, bits))
@@ -409,31 +420,32 @@ fn pairs(parts: &[PartRoot], bits: u64, device: &Device) -> Result<Vec<Wide>> {
 }
 
 /// Computes the product of the cofactors of a part, the products of the other parts and `numbers`,
-/// as a fraction of `bits` bits of the `product` of the part.
+/// as a fraction of `bits` bits of the product of the part.
 fn fraction(
     parts: &[PartRoot],
     pairs: &[Wide],
-    (index, product): (usize, &DynBatch),
+    index: usize,
     bits: u64,
     device: &Device,
     numbers: &[BigUint],
 ) -> Result<DynBatch> {
     let (device, shape) = home(device, bits)?;
     let _span = debug_span!("fraction", part = index, parts = parts.len()).entered();
-    let row = |row: &DynBatch| carried(row, &device, shape);
+    let own = |row: &DynBatch| carried(row, &[], &device, shape);
     let part = &parts[index];
-    let mut root = Root::new(&row(product)?, part.length, bits)?;
+    let mut root = Root::new(&own(&part.product)?, part.length, bits)?;
     if parts.len() > 2 {
         root = root.with_transforms()?;
     }
-    let mut residue = root.residues(row(&part.sum)?)?;
+    let mut residue = root.residues(own(&part.sum)?)?;
     for (_, wide) in pairs.iter().enumerate().filter(|&(pair, _)| pair != index / 2) {
         residue = root.product(&residue, &root.remainder(wide)?)?;
     }
     // The partner of the part, and a part without one.
     let is_single = |other: usize| other / 2 == index / 2 || other / 2 >= pairs.len();
     for (_, other) in parts.iter().enumerate().filter(|&(o, _)| o != index && is_single(o)) {
-        residue = root.product(&residue, &row(&other.product)?)?;
+        let product = carried(&other.product, &other.copies, &device, shape)?;
+        residue = root.product(&residue, &product)?;
     }
     for number in numbers {
         residue = root.long_product(&residue, number)?;
