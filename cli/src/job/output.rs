@@ -103,10 +103,21 @@ impl Names {
         })
     }
 
+    /// Name of a file that [`OutputFile::assemble`] makes.
+    pub fn assembled(&self) -> PathBuf {
+        assembled(&self.target)
+    }
+
     /// The names beside that of the output.
     pub fn beside(&self) -> [&Path; 3] {
         [&self.partial, &self.checkpoint, &self.new_checkpoint]
     }
+}
+
+fn assembled(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(".assembled");
+    name.into()
 }
 
 /// A file that is replaced as a whole.
@@ -230,6 +241,50 @@ impl OutputFile {
             partial: self.partial.clone(),
             source,
         })
+    }
+
+    /// Completes the output by a file that `write` makes from the results, its arguments: first
+    /// the partial file at its beginning, then the new one. A job that ends before can be resumed.
+    ///
+    /// # Errors
+    /// [`OutputError::Finish`], and the errors of `write`.
+    pub fn assemble<E: From<OutputError>>(
+        &mut self,
+        write: impl FnOnce(&File, &File) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (target, partial) = (self.target.clone(), self.partial.clone());
+        let failed =
+            |source| OutputError::Finish { path: target.clone(), partial: partial.clone(), source };
+        let new = self.assembling().map_err(failed)?;
+        write(self.file.get_ref(), &new)?;
+        self.replace(&new).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Makes an empty file beside the results, which are on the disk from then on.
+    fn assembling(&mut self) -> io::Result<File> {
+        self.file.flush()?;
+        self.save()?;
+        self.file.seek(SeekFrom::Start(0))?;
+        let new =
+            files::open_or_make(&assembled(&self.target), self.checkpoint.permissions.as_ref())?;
+        new.set_len(0)?;
+        Ok(new)
+    }
+
+    /// Renames an assembled file, and removes the results.
+    fn replace(&mut self, new: &File) -> io::Result<()> {
+        if let Ok(old) = fs::metadata(&self.target) {
+            new.set_permissions(old.permissions())?;
+        }
+        new.sync_all()?;
+        fs::rename(assembled(&self.target), &self.target)?;
+        sync_folder(&self.target)?;
+        // A job that is killed from here on has nothing to resume.
+        self.checkpoint.write(&Progress::default())?;
+        fs::remove_file(&self.partial)?;
+        self.checkpoint.remove()?;
+        sync_folder(&self.target)
     }
 
     /// Removes the partial file and the checkpoint of a job that is not resumed.
