@@ -41,7 +41,11 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
         Some(folder) => writeln!(out, "cache of kernels: {}", folder.display())?,
         None => writeln!(out, "cache of kernels: none")?,
     }
-    let features = [("simt", cfg!(feature = "simt")), ("mpi", cfg!(feature = "mpi"))];
+    let features = [
+        ("simt", cfg!(feature = "simt")),
+        ("mpi", cfg!(feature = "mpi")),
+        ("parquet", cfg!(feature = "parquet")),
+    ];
     let names: Vec<&str> = features.iter().filter(|it| it.1).map(|it| it.0).collect();
     writeln!(out, "features: {}", if names.is_empty() { "none".into() } else { names.join(", ") })?;
     Ok(out.flush()?)

@@ -76,10 +76,25 @@ pub mod job {
 mod memory;
 mod paillier {
     pub(crate) mod app;
-    pub(crate) mod column;
+    pub(crate) mod chunk;
+    pub(crate) mod csv_table;
     pub(crate) mod errors;
+    pub(crate) mod job;
     pub(crate) mod keys;
+    pub(crate) mod opening;
     pub(crate) mod options;
+    #[cfg(feature = "parquet")]
+    pub(crate) mod parquet {
+        pub(crate) mod cells;
+        pub(crate) mod errors;
+        pub(crate) mod output;
+        pub(crate) mod table;
+    }
+    pub(crate) mod place;
+    pub(crate) mod report;
+    pub(crate) mod status;
+    pub(crate) mod sums;
+    pub(crate) mod table;
 }
 mod peers {
     pub(crate) mod app;

@@ -209,6 +209,16 @@ fn columns_are_encrypted_added_and_decrypted() {
     let (_, decrypted, _) = files.run("decrypt", "key", &[&total, "-c1"]);
     assert_eq!(decrypted, "0.25\n");
 
+    // A table whose first name begins like a Parquet file, and such a file.
+    let input = files.write("magic.csv", "PAR1,n\na,1\n");
+    let (status, _, messages) = files.run("encrypt", "public", &[&input, "-cn"]);
+    assert_eq!(status, Some(0), "{messages}");
+    if cfg!(not(feature = "parquet")) {
+        let input = files.write("table.parquet", "PAR1\u{15}\u{0}PAR1");
+        let (status, _, messages) = files.run("encrypt", "public", &[&input, "-cn"]);
+        assert!(status == Some(2) && messages.contains("--features parquet"), "{messages}");
+    }
+
     // Errors name the line; nothing replaces a key.
     let wrong = files.write("wrong.csv", "n\n1\ntwo\n");
     let (status, _, messages) = files.run("encrypt", "public", &[&wrong, "-cn"]);

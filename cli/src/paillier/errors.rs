@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::place::Place;
 use crate::job::devices::DeviceError;
 use crate::job::input::InputError;
 use crate::job::output::OutputError;
@@ -26,8 +27,19 @@ pub(crate) enum AppError {
     Key { path: PathBuf, source: gpuint_paillier::Error },
     #[error("the table has no column {0:?} in its first row")]
     NoColumn(String),
-    #[error("line {line}: {reason}")]
-    Field { line: u64, reason: String },
+    #[error("{place}: {reason}")]
+    Field { place: Place, reason: String },
+    #[cfg(not(feature = "parquet"))]
+    #[error(
+        "the table is a Parquet file, and this build reads none: build with --features parquet"
+    )]
+    NoParquet,
+    #[cfg(feature = "parquet")]
+    #[error("the column is encrypted already")]
+    Encrypted,
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Parquet(#[from] super::parquet::errors::ParquetError),
     #[error("cannot read the table: {source}")]
     Read { source: io::Error },
     #[error("cannot write the results: {source}")]

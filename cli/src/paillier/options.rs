@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use gpuint::Device;
+
 use crate::job::column::Column;
-use crate::job::devices::DeviceOptions;
+use crate::job::devices::{DeviceError, DeviceOptions};
 use crate::job::input::is_stream;
 
 /// Encrypts, adds and decrypts columns of numbers by Paillier's cryptosystem.
@@ -67,7 +69,7 @@ pub(crate) struct Keygen {
 /// A table and one of its columns.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Source {
-    /// Table of comma-separated values; `-` for standard input
+    /// Table: comma-separated values, or a Parquet file; `-` for standard input
     #[arg(value_name = "TABLE")]
     pub(crate) input: PathBuf,
 
@@ -75,7 +77,8 @@ pub(crate) struct Source {
     #[arg(short, long, value_name = "KEY")]
     pub(crate) key: PathBuf,
 
-    /// Column: its name in the first row, or its number from 1 in a table without names
+    /// Column: its name, in the first row of comma-separated values, or its number from 1, in a
+    /// table without names
     #[arg(short, long, value_name = "NAME|N")]
     pub(crate) column: Column,
 
@@ -137,6 +140,11 @@ pub(crate) struct Sum {
     pub(crate) by: Option<Column>,
 }
 
+/// Opens the first of the devices.
+pub(super) fn first_device(options: &DeviceOptions) -> Result<Device, DeviceError> {
+    Ok(options.open()?.devices()[0].clone())
+}
+
 const SHORT: &str = "--help describes the files and the exit status.";
 
 const FORMATS: &str = "\
@@ -146,6 +154,13 @@ key for encrypt and sum, and the private key for decrypt. A private key is accep
 encrypt replaces each integer or decimal number of the column by a JSON object of phe, {\"v\": the
 ciphertext in decimal, \"e\": the exponent of 16}, and decrypt replaces it by the number. All other
 columns are copied. sum writes a table with the groups in the order of their first rows.
+
+A table in a Parquet file is recognized by its first bytes, by programs that were built with
+--features parquet. Its results are a Parquet file, which needs --output. Its numbers are integers,
+floats, decimals and strings. Other columns keep their types. An encrypted number is a struct of
+ciphertext and exponent, as gpuint.paillier.write_parquet of Python writes it, and decrypted numbers
+are strings. decrypt and sum also read strings with the JSON of phe. FILE.assembled is the Parquet
+file until it is complete.
 
 The ciphertexts that sum writes depend on its input alone: who has the input can compute them.
 
