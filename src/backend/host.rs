@@ -121,9 +121,7 @@ impl HostMemory {
         let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
         let blocks =
             try_zeroed_slice_box(bytes.div_ceil(size_of::<Block>())).map_err(|()| out_of_memory)?;
-        let mut memory = Self { blocks, bytes };
-        pages::advise(memory.as_bytes_mut());
-        Ok(memory)
+        Ok(Self { blocks, bytes })
     }
 
     /// Returns `bytes` bytes of any value, as a GPU does. In debug builds they are not zeros, so

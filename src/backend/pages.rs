@@ -12,22 +12,12 @@ use crate::threads;
 /// Bytes of a large page.
 const LARGE: usize = 2 << 20;
 /// Minimum number of bytes that have large pages.
-const LEAST: usize = 2 * LARGE;
-/// Minimum number of bytes whose pages are made by all threads.
-const LEAST_TOUCHED: usize = 16 * LARGE;
-
-/// Requests large pages for new memory, which are made at the first writes. Nothing has written to
-/// the memory.
-pub(super) fn advise(bytes: &mut [u8]) {
-    if bytes.len() >= LEAST {
-        are_requested(bytes);
-    }
-}
+const LEAST: usize = 16 * LARGE;
 
 /// Requests large pages for new memory, and makes them by all threads: each writes a value of
 /// `zero` to a page. Nothing has written to the memory.
 pub(super) fn touch<V: Send>(values: &mut [V], zero: impl Fn() -> V + Sync) {
-    if size_of_val(values) < LEAST_TOUCHED || !are_requested(values) {
+    if size_of_val(values) < LEAST || !are_requested(values) {
         return;
     }
     // No two parts begin in the same page.
@@ -58,7 +48,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::backend::host::{HostMemory, zeroed_pages};
+    use crate::backend::host::zeroed_pages;
 
     /// Returns true if the mapping of an address has the advice, by the flags of `smaps`.
     fn is_advised(bytes: &[u8]) -> bool {
@@ -84,11 +74,8 @@ mod tests {
         if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
             return gpuint_skip::skip("huge pages", "the kernel has none");
         }
-        let memory = HostMemory::zeroed(3 * LEAST as u64).unwrap();
-        let values: Vec<u8> = zeroed_pages(2 * LEAST_TOUCHED).unwrap();
-        for bytes in [memory.as_bytes(), &values] {
-            assert!(is_advised(bytes));
-            assert!(bytes.iter().all(|&byte| byte == 0));
-        }
+        let bytes: Vec<u8> = zeroed_pages(2 * LEAST).unwrap();
+        assert!(is_advised(&bytes));
+        assert!(bytes.iter().all(|&byte| byte == 0));
     }
 }
