@@ -66,7 +66,7 @@ impl Work {
             *last = Instant::now();
             let state = State::Running { done, left };
             // Standard error may be closed.
-            let _ = Line { phase, stage: stage.as_str(), elapsed, state }.write(*form, out);
+            let _ = Line { phase, stage, elapsed, state }.write(*form, out);
         }
     }
 }
