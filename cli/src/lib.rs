@@ -86,6 +86,7 @@ mod paillier {
     #[cfg(feature = "parquet")]
     pub(crate) mod parquet {
         pub(crate) mod cells;
+        pub(crate) mod decode;
         pub(crate) mod errors;
         pub(crate) mod output;
         pub(crate) mod table;

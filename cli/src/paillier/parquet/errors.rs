@@ -12,6 +12,8 @@ pub(crate) enum ParquetError {
     Read(parquet::errors::ParquetError),
     #[error("cannot read the Parquet table: {0}")]
     Batch(ArrowError),
+    #[error("cannot read the Parquet table: the file is damaged")]
+    Damaged,
     #[error("cannot open the Parquet table: {0}")]
     Open(io::Error),
     #[error("cannot write the Parquet table: {0}")]

@@ -9,13 +9,13 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use gpuint_paillier::PublicKey;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
 use super::cells::{array, ciphertext_bytes, encrypted_type, text_array};
+use super::decode::Batches;
 use super::errors::ParquetError;
 use crate::job::input::BUFFER;
 use crate::paillier::errors::AppError;
@@ -127,7 +127,7 @@ impl<'a> Stored<'a> {
 /// Writes the rows of a table with the stored results as the column `index` of `schema`. `others`
 /// has the other columns.
 pub(super) fn assemble(
-    others: ParquetRecordBatchReader,
+    mut others: Batches,
     index: usize,
     mut stored: Stored<'_>,
     schema: &SchemaRef,
@@ -135,11 +135,10 @@ pub(super) fn assemble(
     stop: &AtomicBool,
 ) -> Result<(), AppError> {
     let mut writer = writer(BufWriter::with_capacity(BUFFER, to), schema)?;
-    for batch in others {
+    while let Some(batch) = others.next()? {
         if stop.load(Ordering::Relaxed) {
             return Err(AppError::Read { source: io::ErrorKind::Interrupted.into() });
         }
-        let batch = batch.map_err(ParquetError::Batch)?;
         let mut columns = batch.columns().to_vec();
         columns.insert(index, stored.column(batch.num_rows())?);
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

@@ -14,14 +14,11 @@ use arrow_schema::{DataType, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use gpuint_paillier::{EncryptedNumbers, PublicKey};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use sha2::{Digest, Sha256};
 
 use super::cells::{self, ciphertext_bytes, encrypted, is_encrypted, null, records};
+use super::decode::{self, Batches};
 use super::errors::ParquetError;
 use super::output::{self, KEY, Stored, assemble, encrypted_schema, text_schema};
 use crate::job::column::Column;
@@ -55,8 +52,7 @@ pub(in crate::paillier) fn open<'a>(
         return Err(ParquetError::Assembled(assembled).into());
     }
     let file = File::open(&source.input).map_err(ParquetError::Open)?;
-    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
-    let metadata = metadata.map_err(ParquetError::Read)?;
+    let metadata = decode::metadata(&file)?;
     let schema = metadata.schema();
     check_key(schema, key)?;
     let index = find(schema, &source.column)?;
@@ -66,7 +62,7 @@ pub(in crate::paillier) fn open<'a>(
         expect(schema, by, NUMBERS, is_text)?;
     }
     let columns: Vec<usize> = by.into_iter().chain([index]).collect();
-    let batches = reader(&file, &metadata, &columns, source.chunk_rows.get())?;
+    let batches = Batches::new(&file, &metadata, &columns, source.chunk_rows.get())?;
     Ok(Box::new(ParquetTable {
         file,
         size,
@@ -135,20 +131,6 @@ fn is_text(of: &DataType) -> bool {
     cells::texts(&new_empty_array(of)).is_some()
 }
 
-/// Reads columns of a file in batches of at most `rows` rows.
-fn reader(
-    file: &File,
-    metadata: &ArrowReaderMetadata,
-    columns: &[usize],
-    rows: usize,
-) -> Result<ParquetRecordBatchReader, ParquetError> {
-    let file = file.try_clone().map_err(ParquetError::Open)?;
-    let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
-    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
-    let builder = builder.with_batch_size(rows).with_projection(mask);
-    builder.build().map_err(ParquetError::Read)
-}
-
 struct ParquetTable<'a> {
     file: File,
     size: u64,
@@ -159,7 +141,7 @@ struct ParquetTable<'a> {
     index: usize,
     by: Option<usize>,
     chunk_rows: usize,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     /// Rows that were decoded and not read.
     pending: Option<RecordBatch>,
     /// The groups of the rows of the latest chunk.
@@ -177,7 +159,7 @@ impl ParquetTable<'_> {
     fn next(&mut self, rows: usize) -> Result<Option<RecordBatch>, ParquetError> {
         let batch = match self.pending.take() {
             Some(batch) => batch,
-            None => match self.batches.next().transpose().map_err(ParquetError::Batch)? {
+            None => match self.batches.next()? {
                 Some(batch) => batch,
                 None => return Ok(None),
             },
@@ -310,7 +292,7 @@ impl Table for ParquetTable<'_> {
         let others: Vec<usize> =
             (0..schema.fields().len()).filter(|&index| index != self.index).collect();
         output.assemble(|results, new| {
-            let others = reader(&self.file, &self.metadata, &others, self.chunk_rows)?;
+            let others = Batches::new(&self.file, &self.metadata, &others, self.chunk_rows)?;
             let (stored, schema) = match self.kind {
                 Kind::Texts => (Stored::texts(results), text_schema(schema, self.index)),
                 Kind::Numbers | Kind::Sums => (
