@@ -10,8 +10,10 @@
 // A residue may be any number below R. To be compared it is multiplied by 1, which leaves the
 // number below n.
 //
-// In the chain of Lucas, v_k and v_(k+1) stand in device memory: each step reads and writes them
-// once, which is nothing beside its two products. Constants are added as n - c in the last sum of a
+// The condition on a chain of Lucas is v_d = 2 and v_(d+1) = T, or v_d = -2 and v_(d+1) = -T, which
+// is c^d = 1 or -1, or a zero as in lucas.cuh. A square takes as long as a product, so that steps
+// are by products. v_k and v_(k+1) stand in device memory: each step reads and writes them once,
+// which is nothing beside its two products. Constants are added as n - c in the last sum of a
 // product.
 #pragma once
 #include "fused/frame.cuh"
