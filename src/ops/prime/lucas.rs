@@ -215,8 +215,8 @@ fn terms_of_one_row(odd: &DynBatch, first: &DynResidues) -> Result<[DynResidues;
 /// has `s`.
 ///
 /// A comparison waits for the device. Nearly all primes have the zero among the last terms, so
-/// that the last `count` ones are compared. The terms after a zero are -2, 2, 2, ..: if the first term
-/// that is compared is 2 or -2, the row is computed again, and all terms are compared.
+/// that the last `count` ones are compared. The terms after a zero are -2, 2, 2, ..: if the first
+/// term that is compared is 2 or -2, the row is computed again, and all terms are compared.
 fn has_zero(
     count: usize,
     first: &DynResidues,
