@@ -307,8 +307,11 @@ pub(crate) fn reserved_vec<D>(len: usize) -> Result<Vec<D>> {
 
 /// Collects the items of an iterator.
 pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>> {
-    let values = values.into_iter();
-    let mut items = reserved_vec(values.size_hint().0)?;
+    let mut values = values.into_iter();
+    let (least, _) = values.size_hint();
+    let mut items = reserved_vec(least)?;
+    // These have room: no check of each.
+    items.extend(values.by_ref().take(least));
     for value in values {
         push(&mut items, value)?;
     }
