@@ -7,7 +7,7 @@ use gpuint::{
 };
 use num_traits::One;
 
-use crate::setting::{Check, Context, Setting, Tally, doubled, is_thorough, on_every_backend};
+use crate::setting::{Check, Context, Setting, Tally, doubled, is_ordinary, on_every_backend};
 
 /// Result of a call and the memory that it could have written.
 type Outcome = (&'static str, Option<Error>);
@@ -144,12 +144,14 @@ struct Mismatches;
 impl Check for Mismatches {
     const NAME: &str = "mismatched operands";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        // Schedules of the shim make no difference before a launch.
+        // Digits, Q and schedules of the shim make no difference before a launch.
+        if !setting.has_width_kernels(shape) {
+            return;
+        }
         let all = setting.devices();
-        for device in if is_thorough() { all } else { &all[..1] } {
+        for device in if is_ordinary() { &all[..1] } else { all } {
             let what = Context::new(shape, "mismatched operands", device);
             tally.attempt(&what, 1, |tally| mismatches(shape, device, &what, tally));
         }

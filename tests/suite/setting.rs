@@ -52,9 +52,17 @@ pub(crate) fn seed() -> u64 {
     number("GPUINT_TEST_SEED", 1)
 }
 
+/// Multiplier of an ordinary run.
+const ORDINARY: f64 = 0.05;
+
 /// Multiplier of all numbers of rows.
 pub(crate) fn times() -> f64 {
-    number("GPUINT_TEST_ROWS", 0.05)
+    number("GPUINT_TEST_ROWS", ORDINARY)
+}
+
+/// True for `cargo test`, not for a run of the night.
+pub(crate) fn is_ordinary() -> bool {
+    times() <= ORDINARY
 }
 
 /// True for a run with all rows (nightly), which also repeats what few shapes show.
@@ -171,7 +179,7 @@ impl Setting {
     /// Returns true if kernels that serve all shapes of a width are checked at this shape: in an
     /// ordinary run, at one shape of each width.
     pub(crate) fn has_width_kernels(&self, shape: Shape) -> bool {
-        is_thorough() || one_of_each_width(self.shapes()).contains(&shape)
+        !is_ordinary() || one_of_each_width(self.shapes()).contains(&shape)
     }
 
     /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
