@@ -181,15 +181,19 @@ fn freed_memory_goes_back_when_trimmed() {
         let driver = Driver::load();
         driver.bind();
         let bytes = 1usize << 30;
-        drop(Batch::<U1024>::zeros(&device, bytes / 128).unwrap());
-        device.synchronize().unwrap();
-        let before = driver.free_bytes();
-        device.trim().unwrap();
-        let after = driver.free_bytes();
-        println!("free: {before} bytes, after trim {after}");
         // The page with the status word of the device stays.
         let page = 2 << 20;
-        assert!(after + page >= before + bytes, "{before} {after}");
+        // Tests beside this one take memory of the same GPU: they spoil an attempt, not all.
+        let goes_back = || {
+            drop(Batch::<U1024>::zeros(&device, bytes / 128).unwrap());
+            device.synchronize().unwrap();
+            let before = driver.free_bytes();
+            device.trim().unwrap();
+            let after = driver.free_bytes();
+            println!("free: {before} bytes, after trim {after}");
+            after + page >= before + bytes
+        };
+        assert!((0..20).any(|_| goes_back()));
     });
 }
 
