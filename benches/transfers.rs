@@ -1,6 +1,6 @@
 //! Times every path of rows between the host and a device, conversions of integers and text, short
-//! calls of one thread and of several, a pipeline that overlaps copies and kernels, and a pool of one
-//! and of all GPUs.
+//! calls of one thread and of several, a pipeline that overlaps copies and kernels, and a pool of
+//! one and of all GPUs.
 //!
 //! `cargo bench -p gpuint-benches --bench transfers` runs on the first GPU, else on the CPU with
 //! fewer rows; `-- --help` lists the options. Throughput counts the bytes of the rows once. `host

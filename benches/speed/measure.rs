@@ -174,7 +174,7 @@ impl AtShape<'_> {
             return Ok(());
         }
         if shape.bits > WIDEST_POWERS {
-            let operands = format!("odd, exponents of {SHORT_EXPONENTS} bits");
+            let operands = format!("odd with exponents of {SHORT_EXPONENTS} bits");
             return self.way(Op::PowMod, &operands, &mut batches.for_powers(false)?);
         }
         for (operands, is_one) in [("odd", false), ("one odd modulus", true)] {
@@ -454,8 +454,8 @@ impl AtShape<'_> {
         self.time_after(|| (), shape, rows, name, operands, work)
     }
 
-    /// As [`time_named`](Self::time_named); `before` runs before each call of `work`, outside of the
-    /// time.
+    /// As [`time_named`](Self::time_named); `before` runs before each call of `work`, outside of
+    /// the time.
     fn time_after(
         &mut self,
         before: impl Fn(),

@@ -34,8 +34,8 @@ pub(crate) struct CoprimeKeys {
 }
 
 impl CoprimeKeys {
-    /// Makes `keys` keys of `bits` bits, a multiple of 8 from 128 on, of which `pairs` pairs share a
-    /// half: at most half of the keys.
+    /// Makes `keys` keys of `bits` bits, a multiple of 8 from 128 on, of which `pairs` pairs share
+    /// a half: at most half of the keys.
     ///
     /// # Errors
     /// Another width, or too many keys for it.

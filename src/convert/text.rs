@@ -112,8 +112,8 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_hex(&device.of::<T>(), T::SHAPE, rows).map(Self::typed)
     }
 
-    /// Returns the values in decimal. A GPU writes the digits of rows of up to 1024 bits, and of the
-    /// parts into which it splits wider rows; the host copies them. The host alone converts few
+    /// Returns the values in decimal. A GPU writes the digits of rows of up to 1024 bits, and of
+    /// the parts into which it splits wider rows; the host copies them. The host alone converts few
     /// rows, and, with a warning in the log, rows of a width at which the device lacks a kernel.
     ///
     /// # Errors
