@@ -226,12 +226,16 @@ pub(crate) fn product(numbers: &[BigUint]) -> BigUint {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::PoisonError;
+
     use super::*;
     use crate::batch_gcd::keys::{Kind, Limits, Parsed};
     use crate::batch_gcd::place::Place;
+    use crate::batch_gcd::work::tests::EVENTS;
 
     #[test]
     fn devices_of_a_pool_find_what_one_does() {
+        let _events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut parsed = Parsed::default();
         parsed.document("numbers");
         for key in 0..40u32 {
