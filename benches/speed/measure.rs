@@ -199,30 +199,24 @@ impl AtShape<'_> {
         let bytes = exponents.to_le_bytes()?;
         let secrets = SecretExponents::of_rows(self.device, shape, shape.bits, &bytes)?;
         let mut power = None;
-        let is_timed = self.time(shape, rows, Op::PowSecret, "one odd modulus", || {
+        self.time(shape, rows, Op::PowSecret, "one odd modulus", || {
             power = Some(bases.pow_secret(&secrets, &secret)?);
             Ok(())
         })?;
-        let power = power.map(|power| power.reveal()).transpose()?;
-        check_some(Op::PowSecret.name(), shape, if is_timed { rows } else { 0 }, |row| {
-            let Some(power) = &power else { return Ok(false) };
-            let expected = oracle::pow_mod(&bases.row(row)?, &exponents.row(row)?, &modulus);
-            Ok(power.row(row)? == expected)
+        check_secret(Op::PowSecret, power, |row| {
+            Ok(oracle::pow_mod(&bases.row(row)?, &exponents.row(row)?, &modulus))
         })?;
 
         let factor = exponents.row(0)?;
         let secret = SecretFactor::splat(self.device, shape, &bytes[..shape.bits / 8], &one)?;
         let addends = SecretBatch::from_le_bytes(self.device, shape, &bytes)?;
         let mut sum = None;
-        let is_timed = self.time(shape, rows, Op::MulAddSecret, "one odd modulus", || {
+        self.time(shape, rows, Op::MulAddSecret, "one odd modulus", || {
             sum = Some(bases.mul_add_secret(&secret, &addends)?);
             Ok(())
         })?;
-        let sum = sum.map(|sum| sum.reveal()).transpose()?;
-        check_some(Op::MulAddSecret.name(), shape, if is_timed { rows } else { 0 }, |row| {
-            let Some(sum) = &sum else { return Ok(false) };
-            let expected = (bases.row(row)? * &factor + exponents.row(row)?) % &modulus;
-            Ok(sum.row(row)? == expected)
+        check_secret(Op::MulAddSecret, sum, |row| {
+            Ok((bases.row(row)? * &factor + exponents.row(row)?) % &modulus)
         })
     }
 
@@ -552,6 +546,17 @@ fn check_some(
 ) -> Result<()> {
     let mut checked = (0..rows).step_by(rows.div_ceil(CHECKED).max(1));
     checked.try_for_each(|row| check(name, shape, is_right(row)?))
+}
+
+/// Checks some rows of a secret result, if it was computed.
+fn check_secret(
+    op: Op,
+    found: Option<SecretBatch>,
+    mut expected: impl FnMut(usize) -> gpuint::Result<BigUint>,
+) -> Result<()> {
+    let Some(found) = found else { return Ok(()) };
+    let found = found.reveal()?;
+    check_some(op.name(), found.shape(), found.len(), |row| Ok(found.row(row)? == expected(row)?))
 }
 
 fn has_kernel(op: Op, shape: Shape) -> bool {

@@ -45,8 +45,8 @@ use crate::interrupt::{Stop, on_pool};
 use crate::rows::write_checked;
 use crate::texts::Texts;
 
-/// Maximum number of digits of a part: those that fit in 1024 bits, the widest rows whose text a
-/// kernel writes.
+/// Maximum number of digits of a part: a part fits in 1024 bits, the maximum width of the kernels
+/// for text.
 const PART_DIGITS: usize = 308;
 /// Minimum size, in bits, of a batch that is converted by the device: below it, the launches of all
 /// levels take longer than the host.

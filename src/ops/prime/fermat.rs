@@ -15,8 +15,9 @@ use crate::strategy::Strategy;
 
 impl View<'_> {
     pub(crate) fn fermat_residues(&self, base: &BigUint) -> Result<(DynBatch, Vec<u64>)> {
-        let less = self.wrapping_sub_all(&BigUint::from(1u32))?;
-        if let Some(residues) = self.special_powers(base, &less)? {
+        if let Some((base, modulus)) = self.special_modulus(base)? {
+            let exponents = self.batch.wrapping_sub_all(1)?;
+            let residues = DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?;
             let words = residues.view().low_words()?;
             return Ok((residues, words));
         }
@@ -32,13 +33,9 @@ impl View<'_> {
         Ok((residues, words))
     }
 
-    /// Computes `base^exponents` modulo the rows by folds; `None` if a row is not special, the base
-    /// or the rows are too long or short for them, or the strategy selects products.
-    pub(super) fn special_powers(
-        &self,
-        base: &BigUint,
-        exponents: &DynBatch,
-    ) -> Result<Option<DynBatch>> {
+    /// Returns the base and the rows as moduli for powers by folds; `None` if a row is not special,
+    /// the base or the rows are too long or short for folds, or the strategy selects products.
+    pub(super) fn special_modulus(&self, base: &BigUint) -> Result<Option<(u32, DynModulus)>> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
             && base > 0
@@ -48,8 +45,7 @@ impl View<'_> {
             return Ok(None);
         }
         let Some(special) = recognized(self.batch)? else { return Ok(None) };
-        let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
-        DynResidues::powers_of(base, exponents, &modulus)?.to_batch().map(Some)
+        Ok(Some((base, DynModulus::of_special(self.device(), self.shape(), &special)?)))
     }
 
     /// Returns the lowest 64 bits of each row.

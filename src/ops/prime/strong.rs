@@ -25,8 +25,9 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::{Mask, Table};
 use crate::ops::View;
+use crate::ops::residues::DynResidues;
 
-/// Powers of a sequence that are looked at before a row is tested by all of its powers.
+/// Number of the last powers by which rows are tested first.
 const MAX_SQUARES: usize = 16;
 
 impl View<'_> {
@@ -91,9 +92,11 @@ impl View<'_> {
         let zeros = minus_one.trailing_zeros()?;
         let powers: Vec<usize> = zeros.iter().map(|&zeros| most.min(zeros as usize)).collect();
         let exponents = minus_one.shr_rows(&powers)?;
-        let special = base.map(|base| self.special_powers(base, &exponents)).transpose()?.flatten();
+        let special = base.map(|base| self.special_modulus(base)).transpose()?.flatten();
         let power = match special {
-            Some(power) => power,
+            Some((base, modulus)) => {
+                DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?
+            }
             None => View { batch: bases, strategy }.pow_mod(&exponents, &self.prepare()?)?,
         };
         let no_units = bases.is_zero_mask()?;
