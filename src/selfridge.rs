@@ -14,9 +14,11 @@
 //! `n` modulo 8 and modulo the odd part of `|D|`, or any number that is equal to `n` modulo its
 //! prime factors: a Jacobi symbol is a product of those over prime factors. So two remainders of
 //! `n` serve the first values of `D`; a few more values are divisors of `n` themselves.
+//!
+//! `Q` is coprime to `n`: a prime factor `p` of `Q` is at most `|D| / 4`, so that an earlier `D` of
+//! the list is `p` or `-p`, or 9 for `p = 3`. Its symbol was 1 and not 0.
 
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::ToPrimitive;
 
 /// A Lucas test.
@@ -149,11 +151,9 @@ impl Candidate {
     fn parameter(&self, eighth: u64, remainder: &impl Fn(u32) -> u64) -> Option<Parameter> {
         let [first, second] = self.factors;
         let symbol = symbol(first, eighth, remainder) * symbol(second, eighth, remainder);
-        let odd = self.q >> self.q.trailing_zeros();
         match symbol {
             0 => Some(Parameter::Composite),
             1 => None,
-            _ if remainder(odd).gcd(&odd.into()) != 1 => Some(Parameter::Composite),
             _ => Some(Parameter::Chain { numerator: self.numerator, denominator: self.q }),
         }
     }

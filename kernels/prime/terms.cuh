@@ -9,6 +9,9 @@
 // each larger factor. With all primes up to 137 a row that is no square is left with probability
 // 2^-33.
 //
+// Q is coprime to n: a prime factor p of Q is at most |D| / 4, so that an earlier D of the list is
+// p or -p, or 9 for p = 3. Its symbol was 1 and not 0.
+//
 // Result: the first term of the chain with Q = 1, P^2 / Q - 2 or P, as a numerator (i32) above a
 // denominator (u32). A denominator 0 stands for a decided row, the numerator 1 for one that passes.
 // Rows whose D is not among the first ones, as squares, are in the mask, and the lowest one is in
@@ -71,16 +74,6 @@ struct Remainders {
     if (eighth % 4 == 3 && odd % 4 == 3) symbol = -symbol;
     return symbol;
   }
-  // True if an odd prime divides n and q.
-  GPUINT_DEVICE bool has_factor_of(u32 q) const {
-    const u32 odd = q >> (static_cast<u32>(__ffs(static_cast<int>(q))) - 1);
-    u32 a = for_factors_of(odd), b = odd;
-    while (b != 0) {
-      const u32 rest = a % b;
-      a = b, b = rest;
-    }
-    return a != 1;
-  }
 };
 
 GPUINT_DEVICE u64 term_of(i32 numerator, u32 denominator) {
@@ -98,7 +91,6 @@ GPUINT_DEVICE u64 find_term(const Remainders<S>& n) {
     if (symbol == 0) return 0;
     if (EXTRA) return term_of(value, 1);
     const i32 q = (1 - d) / 4, absolute = q < 0 ? -q : q;
-    if (n.has_factor_of(static_cast<u32>(absolute))) return 0;
     return term_of(q < 0 ? 2 * q - 1 : 1 - 2 * q, static_cast<u32>(absolute));
   }
   return UNRESOLVED;
