@@ -147,11 +147,15 @@ fn chain(moduli: &DynBatch, terms: &DynBatch) -> Result<Vec<bool>> {
     let overflowed = next.is_zero_mask()?;
     let odd = next.shr_rows(&zeros)?.wrapping_add_masked(&overflowed)?;
 
-    let one_modulus = || DynModulus::splat(moduli.device(), moduli.shape(), &moduli.row(0)?);
-    let modulus = if len == 1 { one_modulus()? } else { DynModulus::of_rows(moduli)? };
+    let (modulus, pairs) = if len == 1 {
+        let modulus = DynModulus::splat(moduli.device(), moduli.shape(), &moduli.row(0)?)?;
+        (modulus.clone(), modulus)
+    } else {
+        let twice = DynBatch::concat(&[moduli, moduli])?;
+        (DynModulus::of_rows(moduli)?, DynModulus::of_rows(&twice)?)
+    };
     let first = DynResidues::new(terms, &modulus)?;
-    let [lower, upper] =
-        if len == 1 { terms_of_one_row(&odd, &first)? } else { terms_of_rows(&odd, &first)? };
+    let [lower, upper] = last_terms(&odd, &first, &pairs)?;
     let is_unit = lower.eq_mask(&upper)?.or(&lower.eq_mask(&upper.neg()?)?)?;
     let mut passes = is_unit.to_bools()?;
     let is_left: Vec<bool> =
@@ -164,51 +168,52 @@ fn chain(moduli: &DynBatch, terms: &DynBatch) -> Result<Vec<bool>> {
     Ok(passes)
 }
 
-/// Computes `v_m` and `v_(m+1)` of rows for odd numbers `2 m + 1`.
-fn terms_of_rows(odd: &DynBatch, first: &DynResidues) -> Result<[DynResidues; 2]> {
-    let longest = odd.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
-    let two = DynResidues::splat(&BigUint::from(2u32), odd.len(), first.modulus())?;
-    let (mut lower, mut upper) = (two.try_clone()?, first.try_clone()?);
-    let (mut squared, mut product) = (two.try_clone()?, two.try_clone()?);
-    let (mut square, mut mixed) = (two.try_clone()?, two.try_clone()?);
-    for bit in (1..longest).rev() {
-        let is_set = odd.bit_mask(bit)?;
-        upper.select_into(&is_set, &lower, &mut squared)?;
-        lower.mul_into(&upper, &mut product)?;
-        product.sub_into(first, &mut mixed)?;
-        squared.square_into(&mut product)?;
-        product.sub_into(&two, &mut square)?;
-        mixed.select_into(&is_set, &square, &mut lower)?;
-        square.select_into(&is_set, &mixed, &mut upper)?;
-    }
-    Ok([lower, upper])
-}
-
-/// Computes the same of one row. Both terms are one batch, which is multiplied by the term that is
-/// squared: a step takes the time of one product.
-fn terms_of_one_row(odd: &DynBatch, first: &DynResidues) -> Result<[DynResidues; 2]> {
-    let (device, modulus) = (odd.device(), first.modulus());
-    let two = DynResidues::splat(&BigUint::from(2u32), 1, modulus)?;
+/// Computes `v_m` and `v_(m+1)` of rows for odd numbers `2 m + 1`; `pairs` has the moduli twice.
+///
+/// Both terms of all rows are one batch, which is multiplied by the terms that are squared: a step
+/// takes one product of twice the rows.
+fn last_terms(odd: &DynBatch, first: &DynResidues, pairs: &DynModulus) -> Result<[DynResidues; 2]> {
+    let (device, shape, len) = (odd.device(), odd.shape(), odd.len());
+    let two = DynResidues::splat(&BigUint::from(2u32), len, first.modulus())?;
     let pair = |terms: [&DynResidues; 2]| {
         let rows = DynBatch::concat(&terms.map(DynResidues::rows))?;
-        Ok(DynResidues::of_form(rows, modulus))
+        Ok(DynResidues::of_form(rows, pairs))
     };
     // v_2k + 2 and v_(2k+1) + T, or v_(2k+1) + T and v_(2k+2) + 2.
     let constants = [pair([&two, first])?, pair([first, &two])?];
-    let twice = |row| Indices::new(device, std::iter::repeat(row), 2);
-    let copies = [twice(0)?, twice(1)?];
+    let indices = |source: &dyn Fn(usize) -> usize| {
+        Indices::new(device, (0..2 * len).map(|row| source(row) as u64), 2 * len)
+    };
+    let copies = [indices(&|row| row % len)?, indices(&|row| len + row % len)?];
     let mut terms = constants[0].try_clone()?;
     let (mut factor, mut product) = (terms.try_clone()?, terms.try_clone()?);
-    let odd = odd.row(0)?;
-    for bit in (1..odd.bits()).rev() {
-        let index = usize::from(odd.bit(bit));
-        let (from, to) = (terms.rows().buffer(), factor.rows_mut().buffer_mut());
-        rows::gather(device, first.rows().shape(), from, &copies[index], to)?;
+    let mut sum = terms.try_clone()?;
+    let gather = |from: &DynResidues, indices: &Indices, to: &mut DynResidues| {
+        rows::gather(device, shape, from.rows().buffer(), indices, to.rows_mut().buffer_mut())
+    };
+    let odd = odd.to_biguints()?;
+    let longest = odd.iter().map(BigUint::bits).max().unwrap_or(0);
+    for bit in (1..longest).rev() {
+        // The half with the term that is squared.
+        let half = |row: usize| usize::from(odd[row % len].bit(bit));
+        let mixed;
+        let (squared, added) = if (1..len).all(|row| half(row) == half(0)) {
+            (&copies[half(0)], &constants[half(0)])
+        } else {
+            mixed = indices(&|row| row % len + half(row) * len)?;
+            let sources = indices(&|row| (row + half(row) * len) % (2 * len))?;
+            gather(&constants[0], &sources, &mut sum)?;
+            (&mixed, &sum)
+        };
+        gather(&terms, squared, &mut factor)?;
         terms.mul_into(&factor, &mut product)?;
-        product.sub_into(&constants[index], &mut terms)?;
+        product.sub_into(added, &mut terms)?;
     }
-    let term = |row| Ok(DynResidues::of_form(terms.rows().gather(&[row])?, modulus));
-    Ok([term(0)?, term(1)?])
+    let half = |half: usize| {
+        let rows = terms.rows().slice(half * len..(half + 1) * len)?;
+        Ok(DynResidues::of_form(rows, first.modulus()))
+    };
+    Ok([half(0)?, half(1)?])
 }
 
 /// Returns the rows of `is_left` with `v_(d 2^r) = 0` for some `r < s - 1`, from `v_d` on; `zeros`
