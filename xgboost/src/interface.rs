@@ -88,7 +88,8 @@ unsafe fn give<T>(buffer: &mut [T], data: *mut *mut T, len: *mut usize) -> Resul
     Ok(())
 }
 
-/// Makes a party of `count` arguments `NAME=VALUE` ([`Plugin::new`]); null if it fails.
+/// Makes a party of `count` arguments `NAME=VALUE` ([`Plugin::new`]); null if it fails. The reason
+/// goes to the error output, too: XGBoost does not ask for the reason of a failed creation.
 ///
 /// # Safety
 /// `arguments` points to `count` strings.
@@ -113,7 +114,11 @@ pub unsafe extern "C" fn FederatedPluginCreate(
         let (gradients, encrypted, clear) = Default::default();
         Ok(Box::new(Mutex::new(Handle { plugin, gradients, encrypted, clear })))
     });
-    handle.map_or(ptr::null_mut(), |handle| Box::into_raw(handle).cast())
+    let Some(handle) = handle else {
+        MESSAGE.with_borrow(|message| eprintln!("gpuint: {}", message.to_string_lossy()));
+        return ptr::null_mut();
+    };
+    Box::into_raw(handle).cast()
 }
 
 /// Frees a party and its buffers.

@@ -86,6 +86,7 @@ impl Plugin {
     /// | `key=PATH` | private key as JWK; a party without one is passive |
     /// | `device=cpu`, `device=cuda:K` | device; else the first GPU, else the CPU |
     /// | `exponent=E` | numbers are multiples of `16^E` |
+    /// | `name=NAME` | no effect: NVIDIA FLARE gives every plugin a name |
     ///
     /// # Errors
     /// [`Argument`](Error::Argument), [`File`](Error::File), and as [`PrivateKey::from_jwk`] and
@@ -102,7 +103,8 @@ impl Plugin {
                     let in_range = |exponent: &i32| (-64..=0).contains(exponent);
                     exponent = value.parse().ok().filter(in_range).ok_or(wrong("from -64 to 0"))?;
                 }
-                _ => return Err(wrong("key, device or exponent")),
+                "name" => {}
+                _ => return Err(wrong("key, device, exponent or name")),
             }
         }
         let device = device.map_or_else(Device::new, Ok)?;

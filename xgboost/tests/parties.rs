@@ -253,11 +253,17 @@ fn parties_with_other_rows_get_the_sum_of_histograms() {
     }
 }
 
+/// NVIDIA FLARE adds the name of the plugin to the arguments.
+#[test]
+fn name_of_the_plugin_is_an_argument() {
+    assert!(Party::try_new(&["device=cpu", "name=gpuint_xgboost"]).is_ok());
+}
+
 #[test]
 fn wrong_calls_return_their_reason() {
     let refused = |arguments: &[&str]| Party::try_new(arguments).err().unwrap();
     assert!(refused(&["exponent=3"]).contains("from -64 to 0"));
-    assert!(refused(&["keys=a"]).contains("key, device or exponent"));
+    assert!(refused(&["keys=a"]).contains("key, device, exponent or name"));
     assert!(refused(&["cpu"]).contains("NAME=VALUE"));
     assert!(refused(&["device=tpu"]).contains("cpu or cuda:K"));
     assert!(refused(&["key=/no/such/file"]).contains("/no/such/file"));
