@@ -117,25 +117,26 @@ fn shape(bits: usize) -> Shape {
 }
 
 impl Arguments {
-    fn new(device: &Device, rows: usize) -> Self {
+    fn new(device: &Device, bits: usize, rows: usize) -> Self {
+        let own = shape(bits);
         let ones = |bits: usize| (BigUint::from(1u32) << bits) - 1u32;
-        let values = [0u32, 1, 2, 97].map(BigUint::from).into_iter().chain([ones(256)]);
+        let values = [0u32, 1, 2, 97].map(BigUint::from).into_iter().chain([ones(bits)]);
         let values = values.cycle().take(rows);
-        let usual = DynBatch::from_biguints(device, shape(256), values).unwrap();
-        let odd = DynBatch::splat(device, shape(256), 9, rows).unwrap();
-        let empty = DynBatch::zeros(device, shape(256), 0).unwrap();
-        let one = DynBatch::splat(device, shape(256), 3, 1).unwrap();
-        let wide = DynBatch::splat(device, shape(1024), &ones(1024), rows).unwrap();
-        let other = Shape { bits: 256, q: 1, digit: DigitKind::U64 };
+        let usual = DynBatch::from_biguints(device, own, values).unwrap();
+        let odd = DynBatch::splat(device, own, 9, rows).unwrap();
+        let empty = DynBatch::zeros(device, own, 0).unwrap();
+        let one = DynBatch::splat(device, own, 3, 1).unwrap();
+        let wide = DynBatch::splat(device, shape(4 * bits), &ones(4 * bits), rows).unwrap();
+        let other = Shape { bits, q: 1, digit: DigitKind::U64 };
         let other = DynBatch::splat(&device.with_jit(), other, 5, rows).unwrap();
-        let elsewhere = DynBatch::zeros(&Device::simt(), shape(256), rows).unwrap();
+        let elsewhere = DynBatch::zeros(&Device::simt(), own, rows).unwrap();
         let divisors = [&odd, &one, &wide].map(|rows| rows.prepare().unwrap());
-        let splat = DynDivisor::splat(device, shape(256), 7).unwrap();
+        let splat = DynDivisor::splat(device, own, 7).unwrap();
         let mask = |device, rows| Mask::from_bools(device, &vec![true; rows]).unwrap();
         let of = |modulus: &DynModulus, rows| {
             DynResidues::splat(&BigUint::from(5u32), rows, modulus).unwrap()
         };
-        let modulus = |number: u64| DynModulus::splat(device, shape(256), number).unwrap();
+        let modulus = |number: u64| DynModulus::splat(device, own, number).unwrap();
         let (each, nine) = (DynModulus::of_rows(&odd).unwrap(), modulus(9));
         let residues = vec![
             of(&each, rows),
@@ -160,8 +161,8 @@ impl Arguments {
             BigUint::from(3u32),
             BigUint::ZERO,
             BigUint::from(1u32),
-            ones(256),
-            ones(257),
+            ones(bits),
+            ones(bits + 1),
             ones(9000),
         ];
         let lists = COUNTS.map(|count| vec![count; rows]).into_iter();
@@ -196,115 +197,99 @@ fn nth<T>(list: &[T], number: usize) -> &T {
     &list[number % list.len()]
 }
 
-/// A declared operation: its name, and a call with the choices of a receiver and of arguments.
-type Operation<R> = (&'static str, usize, fn(&Arguments, &R, &[usize]) -> Result<()>);
-
-/// Passes an argument of a declared kind to the rest of a call.
-macro_rules! with_argument {
-    (Rows, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.batches, $number);
-        $then
-    }};
-    (Residue, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.residues, $number);
-        $then
-    }};
-    (OutResidues, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut out = nth(&$all.residues, $number).try_clone()?;
-        let $arg = &mut out;
-        $then
-    }};
-    (SignedRows, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.signed, $number);
-        $then
-    }};
-    (Out, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut out = nth(&$all.batches, $number).try_clone()?;
-        let $arg = &mut out;
-        $then
-    }};
-    (Divisor, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.divisors, $number);
-        $then
-    }};
-    (Count, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = *nth(&COUNTS, $number);
-        $then
-    }};
-    (Word, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = *nth(&COUNTS, $number) as u64;
-        $then
-    }};
-    // Of steps that are all taken: the others would take years.
-    (Steps, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = *nth(&COUNTS[..6], $number);
-        $then
-    }};
-    (Counts, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.lists, $number);
-        $then
-    }};
-    (RowRange, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = *nth(&COUNTS, $number)..*nth(&COUNTS, $number / 2 + 1);
-        $then
-    }};
-    (Number, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.numbers, $number);
-        $then
-    }};
-    (Numbers, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = &$all.numbers[..$number % ($all.numbers.len() + 1)];
-        $then
-    }};
-    (InMask, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let $arg = nth(&$all.masks, $number);
-        $then
-    }};
-    (OutMask, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mask = nth(&$all.masks, $number);
-        let mut out = Mask::none(mask.device(), mask.len())?;
-        let $arg = &mut out;
-        $then
-    }};
-    (OutWords, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut words = collected($all.rows + 4, 0)?;
-        let $arg = &mut words[..($all.rows + $number) % ($all.rows + 5)];
-        $then
-    }};
-    (OutRemainders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut words = nth(&$all.batches, $number).rem_digit_words(3)?;
-        let $arg = &mut words;
-        $then
-    }};
-    (OutOrders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut orders = collected($all.rows + 4, Ordering::Equal)?;
-        let $arg = &mut orders[..($all.rows + $number) % ($all.rows + 5)];
-        $then
-    }};
+/// A declared operation of a receiver.
+struct Operation<R: 'static> {
+    name: &'static str,
+    /// Kinds of its arguments.
+    kinds: &'static [&'static str],
+    /// Calls it with the arguments of these numbers.
+    call: fn(&Arguments, &R, &[usize; 4]) -> Result<()>,
 }
 
-/// Makes a call out of a declaration: binds its arguments one after the other.
+/// Binds an argument of a declared kind for the rest of a call.
+macro_rules! argument {
+    (Rows, $all:ident, $number:expr) => {
+        nth(&$all.batches, $number)
+    };
+    (Residue, $all:ident, $number:expr) => {
+        nth(&$all.residues, $number)
+    };
+    (OutResidues, $all:ident, $number:expr) => {
+        &mut nth(&$all.residues, $number).try_clone()?
+    };
+    (SignedRows, $all:ident, $number:expr) => {
+        nth(&$all.signed, $number)
+    };
+    (Out, $all:ident, $number:expr) => {
+        &mut nth(&$all.batches, $number).try_clone()?
+    };
+    (Divisor, $all:ident, $number:expr) => {
+        nth(&$all.divisors, $number)
+    };
+    (Count, $all:ident, $number:expr) => {
+        *nth(&COUNTS, $number)
+    };
+    (Word, $all:ident, $number:expr) => {
+        *nth(&COUNTS, $number) as u64
+    };
+    // Of steps that are all taken: the others would take years.
+    (Steps, $all:ident, $number:expr) => {
+        *nth(&COUNTS[..6], $number)
+    };
+    (Counts, $all:ident, $number:expr) => {
+        nth(&$all.lists, $number).as_slice()
+    };
+    (RowRange, $all:ident, $number:expr) => {
+        *nth(&COUNTS, $number)..*nth(&COUNTS, $number / 2 + 1)
+    };
+    (Number, $all:ident, $number:expr) => {
+        nth(&$all.numbers, $number)
+    };
+    (Numbers, $all:ident, $number:expr) => {
+        &$all.numbers[..$number % ($all.numbers.len() + 1)]
+    };
+    (InMask, $all:ident, $number:expr) => {
+        nth(&$all.masks, $number)
+    };
+    (OutMask, $all:ident, $number:expr) => {
+        &mut Mask::none(nth(&$all.masks, $number).device(), nth(&$all.masks, $number).len())?
+    };
+    (OutWords, $all:ident, $number:expr) => {
+        &mut collected($all.rows + 4, 0)?[..($all.rows + $number) % ($all.rows + 5)]
+    };
+    (OutRemainders, $all:ident, $number:expr) => {
+        &mut nth(&$all.batches, $number).rem_digit_words(3)?
+    };
+    (OutOrders, $all:ident, $number:expr) => {
+        &mut collected($all.rows + 4, Ordering::Equal)?[..($all.rows + $number) % ($all.rows + 5)]
+    };
+}
+
+/// Makes a call out of a declaration, with the arguments of its kinds one after the other.
 macro_rules! call {
-    ($name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr; ; $($arg:ident)*) => {
-        $rows.$name($($arg),*).map(drop)
+    ($name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr, [$($arg:expr),*]) => {
+        $rows.$name($($arg),*)
     };
     (
-        $name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr;
-        $kind:ident $(, $more:ident)*; $($arg:ident)*
+        $name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr, [$($arg:expr),*]
+        $kind:ident $($more:ident)*
     ) => {
-        with_argument!($kind, $all, $numbers[$place], |next| call!(
-            $name, $all, $rows, $numbers, $place + 1; $($more),*; $($arg)* next
-        ))
+        call!(
+            $name, $all, $rows, $numbers, $place + 1,
+            [$($arg,)* argument!($kind, $all, $numbers[$place])] $($more)*
+        )
     };
 }
 
 macro_rules! operations {
     ($list:ident of $receiver:ident; $(fn $name:ident($($kind:ident),*);)*) => {
-        const $list: &[Operation<$receiver>] = &[$((
-            stringify!($name),
-            <[&str]>::len(&[$(stringify!($kind)),*]),
-            |_all, rows, _numbers| call!($name, _all, rows, _numbers, 0; $($kind),*; ),
-        )),*];
+        const $list: &[Operation<$receiver>] = &[$(Operation {
+            name: stringify!($name),
+            kinds: &[$(stringify!($kind)),*],
+            call: |_all, rows, _numbers| {
+                call!($name, _all, rows, _numbers, 0, [] $($kind)*).map(drop)
+            },
+        }),*];
     };
 }
 
@@ -555,7 +540,7 @@ fn declared(by: &str) -> BTreeSet<String> {
 #[test]
 fn lists_have_the_declared_operations() {
     fn names<R>(operations: &[Operation<R>]) -> BTreeSet<String> {
-        operations.iter().map(|&(name, ..)| name.to_owned()).collect()
+        operations.iter().map(|operation| operation.name.to_owned()).collect()
     }
     assert_eq!(names(OPERATIONS), declared("faces"));
     assert_eq!(names(OF_RESIDUES), declared("residue_faces"));
@@ -564,7 +549,7 @@ fn lists_have_the_declared_operations() {
 
 #[test]
 fn operations_do_not_panic() {
-    let all = Arguments::new(&Device::cpu(), ROWS);
+    let all = Arguments::new(&Device::cpu(), 256, ROWS);
     let mut panics = Vec::new();
     check_all(&all, OPERATIONS, all.receivers(), &mut panics);
     check_all(&all, OF_RESIDUES, &all.residues, &mut panics);
@@ -579,10 +564,10 @@ fn check_all<R>(
     receivers: &[R],
     panics: &mut Vec<String>,
 ) {
-    for &(name, count, call) in operations {
+    for &Operation { name, kinds, call } in operations {
         for (receiver, rows) in receivers.iter().enumerate() {
             // Each argument is absurd while the others are usual, and then all of them are.
-            let alone = (0..count).flat_map(|place| {
+            let alone = (0..kinds.len()).flat_map(|place| {
                 (1..Arguments::MAX).map(move |number| {
                     let mut numbers = [0; 4];
                     numbers[place] = number;
@@ -599,6 +584,60 @@ fn check_all<R>(
     }
 }
 
+/// Numbers of the arguments of a kind that do not match a usual receiver, with the errors.
+fn mismatches(kind: &str) -> Vec<(usize, Error)> {
+    let length = |number, right| (number, Error::LengthMismatch { left: ROWS, right });
+    let device = |number| (number, Error::DeviceMismatch);
+    match kind {
+        "Rows" | "Out" | "SignedRows" => vec![length(2, 0), length(3, 1), device(6)],
+        "OutRemainders" | "Residue" | "OutResidues" => vec![length(2, 0), length(3, 1)],
+        "Divisor" => vec![length(1, 1)],
+        "InMask" | "OutMask" => vec![length(1, 0), length(2, 1), length(3, 1000), device(4)],
+        "OutWords" | "OutOrders" => vec![length(1, ROWS + 1), length(9, ROWS - 1)],
+        _ => Vec::new(),
+    }
+}
+
+/// Calls operations with one argument that does not match the receiver. Returns the number of calls.
+fn check_mismatches<R>(all: &Arguments, operations: &[Operation<R>], receiver: &R) -> usize {
+    let mut calls = 0;
+    for Operation { name, kinds, call } in operations {
+        // Rows that are elsewhere, of any number, are other rows.
+        let takes_any = |place| matches!((*name, place), ("is_equal", 0) | ("scatter_into", 1));
+        // One step, base, bit or number for each row.
+        let usual = |kind: &&str| match *kind {
+            "Numbers" => ROWS,
+            "Count" | "Word" | "Steps" | "Residue" | "OutResidues" => 1,
+            _ => 0,
+        };
+        for (place, kind) in kinds.iter().enumerate().filter(|&(place, _)| !takes_any(place)) {
+            for (number, error) in mismatches(kind) {
+                let mut numbers = [0; 4];
+                numbers.iter_mut().zip(*kinds).for_each(|(number, kind)| *number = usual(kind));
+                numbers[place] = number;
+                assert_eq!(call(all, receiver, &numbers), Err(error), "{name} {numbers:?}");
+                calls += 1;
+            }
+        }
+    }
+    calls
+}
+
+#[test]
+fn mismatched_operands_are_rejected() {
+    for bits in [256, 4096, 65536] {
+        let all = Arguments::new(&Device::cpu(), bits, ROWS);
+        let [receiver, residues] = [&all.batches[0], &all.residues[1].to_batch().unwrap()];
+        let before = [receiver, residues].map(|rows| rows.to_biguints().unwrap());
+        let calls = check_mismatches(&all, OPERATIONS, receiver);
+        assert!(calls > 2 * OPERATIONS.len(), "{calls}");
+        assert!(check_mismatches(&all, OF_RESIDUES, &all.residues[1]) > OF_RESIDUES.len());
+        assert!(check_mismatches(&all, OF_SIGNED, &all.signed[0]) > OF_SIGNED.len());
+        let residues = &all.residues[1].to_batch().unwrap();
+        assert_eq!([receiver, residues].map(|rows| rows.to_biguints().unwrap()), before);
+    }
+}
+
 /// Makes a list of one value, or returns an error.
 fn collected<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
     let mut list = Vec::new();
@@ -610,12 +649,10 @@ fn collected<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
 
 /// Calls an operation while the first, the second, ... request for memory and all after it fail,
 /// until no request is left. Returns the number of calls that failed.
-fn starve<R>(all: &Arguments, (name, _, call): Operation<R>, receiver: &R) -> usize {
+fn starve<R>(all: &Arguments, operation: &Operation<R>, receiver: &R) -> usize {
     // Batches of the same shape; then degrees and indices of 7 and 255, and divisors without zeros.
-    [0, 14, 435]
-        .map(|number| starve_with(all, name, |all| call(all, receiver, &[number; 4])))
-        .iter()
-        .sum()
+    let call = |number| move |all: &_| (operation.call)(all, receiver, &[number; 4]);
+    [0, 14, 435].map(|number| starve_with(all, operation.name, call(number))).iter().sum()
 }
 
 fn starve_with(all: &Arguments, name: &str, call: impl Fn(&Arguments) -> Result<()>) -> usize {
@@ -657,15 +694,15 @@ fn operations_without_memory_return_errors() {
         return;
     }
     // A list of words has a counted length.
-    let all = Arguments::new(&Device::cpu(), COUNTED_BYTES / 8 + 8);
+    let all = Arguments::new(&Device::cpu(), 256, COUNTED_BYTES / 8 + 8);
     let mut failures = 0;
-    for &operation in OPERATIONS {
+    for operation in OPERATIONS {
         failures += starve(&all, operation, &all.batches[0]);
     }
-    for &operation in OF_RESIDUES {
+    for operation in OF_RESIDUES {
         failures += starve(&all, operation, &all.residues[0]);
     }
-    for &operation in OF_SIGNED {
+    for operation in OF_SIGNED {
         failures += starve(&all, operation, &all.signed[0]);
     }
     assert!(failures > 2 * OPERATIONS.len(), "{failures}");

@@ -2,222 +2,12 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, Batch, Device, DynBatch, DynDivisor, Error, JitUint, Kernels, Mask, Op, Product,
-    Result, Shape, Strategy, is_offered, shapes,
+    Algorithm, Batch, Device, DynBatch, Error, JitUint, Kernels, Mask, Op, Product, Shape,
+    Strategy, is_offered, narrowest, shapes,
 };
 use num_traits::One;
 
-use crate::setting::{Check, Context, Setting, Tally, doubled, is_ordinary, on_every_backend};
-
-/// Result of a call and the memory that it could have written.
-type Outcome = (&'static str, Option<Error>);
-
-/// Every call that takes a second batch, with an operand that does not match the first.
-fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
-    let good = &DynDivisor::of_rows(a).expect("no row is zero");
-    let divisor = &DynDivisor::of_rows(b).expect("no row is zero");
-    vec![
-        ("wrapping_add", a.wrapping_add(b).err()),
-        ("overflowing_add", a.overflowing_add(b).err()),
-        ("wrapping_sub", a.wrapping_sub(b).err()),
-        ("overflowing_sub", a.overflowing_sub(b).err()),
-        ("wrapping_mul", a.wrapping_mul(b).err()),
-        ("cyclic_mul", a.cyclic_mul(b).err()),
-        ("negacyclic_mul", a.negacyclic_mul(b).err()),
-        ("mul_lo_hi", a.mul_lo_hi(b).err()),
-        ("div_rem", a.div_rem(b).err()),
-        ("div", a.div(b).err()),
-        ("rem", a.rem(b).err()),
-        ("div_rem_masked", a.div_rem_masked(b).err()),
-        ("div_rem_by", a.div_rem_by(divisor).err()),
-        ("div_by", a.div_by(divisor).err()),
-        ("rem_by", a.rem_by(divisor).err()),
-        ("mul_mod, divisor", a.mul_mod(a, divisor).err()),
-        ("mul_mod, factor", a.mul_mod(b, good).err()),
-        ("square_mod", a.square_mod(divisor).err()),
-        ("add_mod, divisor", a.add_mod(a, divisor).err()),
-        ("add_mod, summand", a.add_mod(b, good).err()),
-        ("sub_mod, divisor", a.sub_mod(a, divisor).err()),
-        ("sub_mod, subtrahend", a.sub_mod(b, good).err()),
-        ("neg_mod", a.neg_mod(divisor).err()),
-        ("pow_mod, divisor", a.pow_mod(a, divisor).err()),
-        ("pow_mod, exponents", a.pow_mod(b, good).err()),
-        ("pow_mod_all", a.pow_mod_all(&BigUint::one(), divisor).err()),
-        ("pow_product_mod, divisor", a.pow_product_mod(a, 1, divisor).err()),
-        ("pow_product_mod, exponents", a.pow_product_mod(b, 1, good).err()),
-        ("cmp", a.cmp(b).err()),
-        ("eq_mask", a.eq_mask(b).err()),
-        ("lt_mask", a.lt_mask(b).err()),
-        ("gcd", a.gcd(b).err()),
-        ("div_exact", a.div_exact(b).err()),
-        ("div_exact_masked", a.div_exact_masked(b).err()),
-        ("inverse_mod", a.inverse_mod(b).err()),
-        ("jacobi", a.jacobi(b).err()),
-        ("overflowing_lcm", a.overflowing_lcm(b).err()),
-        ("and", a.and(b).err()),
-        ("or", a.or(b).err()),
-        ("xor", a.xor(b).err()),
-        ("wrapping_dot", a.wrapping_dot(b).err()),
-        ("mul_add, factor", a.mul_add(b, a).err()),
-        ("mul_add, summand", a.mul_add(a, b).err()),
-    ]
-}
-
-/// Every call that writes to a batch or a mask, with an output that does not match the operands.
-fn outputs(
-    a: &DynBatch,
-    good: &mut DynBatch,
-    bad: &mut DynBatch,
-    mask: &mut Mask,
-    bad_mask: &mut Mask,
-) -> Vec<Outcome> {
-    let divisor = &DynDivisor::of_rows(a).expect("no row is zero");
-    vec![
-        ("wrapping_add_into", a.wrapping_add_into(a, bad).err()),
-        ("overflowing_add_into", a.overflowing_add_into(a, bad, mask).err()),
-        ("overflowing_add_into, mask", a.overflowing_add_into(a, good, bad_mask).err()),
-        ("wrapping_sub_into", a.wrapping_sub_into(a, bad).err()),
-        ("overflowing_sub_into", a.overflowing_sub_into(a, bad, mask).err()),
-        ("overflowing_sub_into, mask", a.overflowing_sub_into(a, good, bad_mask).err()),
-        ("wrapping_mul_into", a.wrapping_mul_into(a, bad).err()),
-        ("wrapping_square_into", a.wrapping_square_into(bad).err()),
-        ("cyclic_mul_into", a.cyclic_mul_into(a, bad).err()),
-        ("mul_lo_hi_into, low", a.mul_lo_hi_into(a, bad, good).err()),
-        ("mul_lo_hi_into, high", a.mul_lo_hi_into(a, good, bad).err()),
-        ("div_rem_into, quotient", a.div_rem_into(a, bad, good).err()),
-        ("div_rem_into, remainder", a.div_rem_into(a, good, bad).err()),
-        ("div_into", a.div_into(a, bad).err()),
-        ("rem_into", a.rem_into(a, bad).err()),
-        ("div_rem_masked_into", a.div_rem_masked_into(a, bad, good, mask).err()),
-        ("div_rem_masked_into, remainder", a.div_rem_masked_into(a, good, bad, mask).err()),
-        ("div_exact_into", a.div_exact_into(a, bad).err()),
-        ("div_exact_masked_into", a.div_exact_masked_into(a, bad, mask).err()),
-        ("div_exact_masked_into, mask", a.div_exact_masked_into(a, good, bad_mask).err()),
-        ("inverse_mod_pow2_into", a.inverse_mod_pow2_into(bad, mask).err()),
-        ("inverse_mod_pow2_into, mask", a.inverse_mod_pow2_into(good, bad_mask).err()),
-        ("div_rem_by_into, quotient", a.div_rem_by_into(divisor, bad, good).err()),
-        ("div_rem_by_into, remainder", a.div_rem_by_into(divisor, good, bad).err()),
-        ("div_by_into", a.div_by_into(divisor, bad).err()),
-        ("rem_by_into", a.rem_by_into(divisor, bad).err()),
-        ("mul_mod_into", a.mul_mod_into(a, divisor, bad).err()),
-        ("square_mod_into", a.square_mod_into(divisor, bad).err()),
-        ("add_mod_into", a.add_mod_into(a, divisor, bad).err()),
-        ("sub_mod_into", a.sub_mod_into(a, divisor, bad).err()),
-        ("neg_mod_into", a.neg_mod_into(divisor, bad).err()),
-        ("pow_mod_into", a.pow_mod_into(a, divisor, bad).err()),
-        ("pow_mod_all_into", a.pow_mod_all_into(&BigUint::one(), divisor, bad).err()),
-        ("pow_product_mod_into", a.pow_product_mod_into(a, 1, divisor, bad).err()),
-        ("div_rem_digit_into", {
-            let mut remainders = vec![1; a.len()];
-            a.div_rem_digit_into(1, bad, &mut remainders).err()
-        }),
-        ("div_rem_digit_words_into, quotient", {
-            let mut remainders = a.rem_digit_words(1).expect("the divisor is not 0");
-            a.div_rem_digit_words_into(1, bad, &mut remainders).err()
-        }),
-        ("div_rem_digit_words_into, remainders", {
-            let mut remainders = bad.rem_digit_words(1).expect("the divisor is not 0");
-            a.div_rem_digit_words_into(1, good, &mut remainders).err()
-        }),
-        ("rem_digit_words_into", {
-            let mut remainders = bad.rem_digit_words(1).expect("the divisor is not 0");
-            a.rem_digit_words_into(1, &mut remainders).err()
-        }),
-        ("shl_into", a.shl_into(1, bad).err()),
-        ("shr_into", a.shr_into(1, bad).err()),
-        ("shl_digits_into", a.shl_digits_into(1, bad).err()),
-        ("shr_digits_into", a.shr_digits_into(1, bad).err()),
-        ("shifted_inverse_into", a.shifted_inverse_into(1, bad).err()),
-        ("eq_mask_into", a.eq_mask_into(a, bad_mask).err()),
-        ("lt_mask_into", a.lt_mask_into(a, bad_mask).err()),
-        ("is_zero_mask_into", a.is_zero_mask_into(bad_mask).err()),
-        ("div_rem_masked_into, mask", {
-            let mut other =
-                DynBatch::zeros(a.device(), a.shape(), a.len()).expect("rows fit in memory");
-            a.div_rem_masked_into(a, good, &mut other, bad_mask).err()
-        }),
-    ]
-}
-
-struct Mismatches;
-
-impl Check for Mismatches {
-    const NAME: &str = "mismatched operands";
-    const WIDEST: bool = false;
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        // Digits, Q and schedules of the shim make no difference before a launch.
-        if !setting.has_width_kernels(shape) {
-            return;
-        }
-        let all = setting.devices();
-        for device in if is_ordinary() { &all[..1] } else { all } {
-            let what = Context::new(shape, "mismatched operands", device);
-            tally.attempt(&what, 1, |tally| mismatches(shape, device, &what, tally));
-        }
-    }
-}
-
-fn mismatches(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
-    let mut expect = |outcomes: Vec<Outcome>, expected: &Error| {
-        for (call, error) in outcomes {
-            tally.row(error.as_ref() == Some(expected), || {
-                format!("{what}: {call}: {error:?}, expected {expected:?}")
-            });
-        }
-    };
-    let one = BigUint::one();
-    let a = DynBatch::splat(device, shape, &one, 3)?;
-    let mut good = DynBatch::splat(device, shape, &one, 3)?;
-    let mut mask = Mask::none(device, 3)?;
-
-    for rows in [0, 2, 4] {
-        let mut other = DynBatch::splat(device, shape, &one, rows)?;
-        let mut other_mask = Mask::none(device, rows)?;
-        let error = Error::LengthMismatch { left: 3, right: rows };
-        expect(operands(&a, &other), &error);
-        expect(outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask), &error);
-        let mut order = vec![std::cmp::Ordering::Equal; rows];
-        let mut lengths = vec![0; rows];
-        expect(vec![("cmp_into", a.cmp_into(&a, &mut order).err())], &error);
-        expect(vec![("bit_lengths_into", a.bit_lengths_into(&mut lengths).err())], &error);
-        let (two, mut remainders) = (2, vec![1; rows]);
-        expect(
-            vec![("rem_digit_into", a.div_rem_digit_into(two, &mut good, &mut remainders).err())],
-            &error,
-        );
-        let error_of_digits = a.div_rem_digit_into(two, &mut good, &mut remainders).err();
-        expect(vec![("div_rem_digit_into, remainders", error_of_digits)], &error);
-        expect(wide_mismatches(shape, device, rows)?, &error);
-    }
-
-    // A separate device, also if it is of the same kind.
-    let elsewhere = Device::simt_with(gpuint::SimtOptions::default());
-    if shapes().contains(&shape) {
-        let mut other = DynBatch::splat(&elsewhere, shape, &one, 3)?;
-        let mut other_mask = Mask::none(&elsewhere, 3)?;
-        expect(operands(&a, &other), &Error::DeviceMismatch);
-        let outcomes = outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask);
-        expect(outcomes, &Error::DeviceMismatch);
-    }
-
-    // The operands are unchanged.
-    let untouched = a.to_biguints()? == vec![one; 3];
-    tally.row(untouched, || format!("{what}: an operand has changed"));
-    Ok(())
-}
-
-/// Widening products of operands and outputs that do not match.
-fn wide_mismatches(shape: Shape, device: &Device, rows: usize) -> Result<Vec<Outcome>> {
-    let a = DynBatch::zeros(device, shape, 3)?;
-    let b = DynBatch::zeros(device, shape, rows)?;
-    let Some(wide) = doubled(shape) else { return Ok(Vec::new()) };
-    let mut out = DynBatch::zeros(device, wide, rows)?;
-    Ok(vec![
-        ("widening_mul", a.widening_mul(&b).err()),
-        ("widening_mul_into", a.widening_mul_into(&a, &mut out).err()),
-    ])
-}
+use crate::setting::{Check, Context, Setting, Tally, doubled, on_every_backend};
 
 struct TooLarge;
 
@@ -261,36 +51,18 @@ impl Check for NotOffered {
             if is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape) {
                 return Ok(());
             }
-            for (call, error) in [
-                (
-                    "wrapping_mul_with",
-                    a.using(Strategy::Product(Product::Classical)).wrapping_mul(&a).err(),
-                ),
-                (
-                    "wrapping_square_with",
-                    a.using(Strategy::Product(Product::Karatsuba)).wrapping_square().err(),
-                ),
-                (
-                    "mul_lo_hi_with",
-                    a.using(Strategy::Product(Product::TensorCore)).mul_lo_hi(&a).err(),
-                ),
-                (
-                    "wrapping_mul_with",
-                    a.using(Strategy::Product(Product::Fft)).wrapping_mul(&a).err(),
-                ),
-                (
-                    "div_rem_with",
-                    a.using(Strategy::ShiftedInverse(Some(Product::Classical))).div_rem(&a).err(),
-                ),
+            let by = |product| a.using(Strategy::Product(product));
+            let inverse = Strategy::ShiftedInverse(Some(Product::Classical));
+            for (call, error, offered) in [
+                ("wrapping_mul", by(Product::Classical).wrapping_mul(&a).err(), "ntt"),
+                ("wrapping_square", by(Product::Karatsuba).wrapping_square().err(), "ntt"),
+                ("mul_lo_hi", by(Product::TensorCore).mul_lo_hi(&a).err(), "ntt"),
+                ("wrapping_mul", by(Product::Fft).wrapping_mul(&a).err(), "ntt"),
+                ("div_rem", a.using(inverse).div_rem(&a).err(), "blocked_fft"),
             ] {
-                let right = match &error {
-                    // The message names another algorithm.
-                    Some(Error::KernelMissing { remedy, .. }) => match call {
-                        "div_rem_with" => remedy.contains("offered by blocked_fft"),
-                        _ => remedy.contains("offered by ntt"),
-                    },
-                    _ => false,
-                };
+                // The message names another algorithm.
+                let right = matches!(&error, Some(Error::KernelMissing { remedy, .. })
+                    if remedy.contains(&format!("offered by {offered}")));
                 tally.row(right, || format!("{what}: {call}: {error:?}"));
             }
             // These widths are divided by transforms only.
@@ -309,7 +81,7 @@ impl Check for NotOffered {
     }
 }
 
-on_every_backend! { mismatches: Mismatches, too_large: TooLarge, not_offered: NotOffered, }
+on_every_backend! { too_large: TooLarge, not_offered: NotOffered, }
 
 fn check_jit<T: Kernels>() {
     let shape = T::SHAPE;
@@ -339,6 +111,28 @@ fn shape_that_is_not_built_needs_with_jit() {
         .find(|(shape, _)| !shapes().contains(shape))
         .expect("a shape that is not built");
     check();
+}
+
+#[test]
+fn mismatched_results_of_other_shapes_are_rejected() {
+    let device = Device::cpu();
+    for shape in [256, 8192].map(|bits| narrowest(bits).unwrap()) {
+        let wide = doubled(shape).unwrap();
+        let zeros = |shape, rows| DynBatch::zeros(&device, shape, rows).unwrap();
+        let a = zeros(shape, 3);
+        for right in [0, 2, 4] {
+            let (b, mut out, mut words) =
+                (zeros(shape, right), zeros(shape, right), vec![1; right]);
+            for error in [
+                a.widening_mul(&b).err(),
+                a.widening_mul_into(&a, &mut zeros(wide, right)).err(),
+                a.div_rem_digit_into(2, &mut out, &mut [1; 3]).err(),
+                a.div_rem_digit_into(2, &mut zeros(shape, 3), &mut words).err(),
+            ] {
+                assert_eq!(error, Some(Error::LengthMismatch { left: 3, right }));
+            }
+        }
+    }
 }
 
 #[test]
