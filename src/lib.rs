@@ -215,6 +215,7 @@ pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus};
 pub use ops::signed::{DynSignedBatch, SignedBatch};
+pub use ops::tree::checkpoint::Checkpoint;
 pub use ops::tree::shared::SharedFactors;
 pub use ops::tree::{DynProductTree, ProductTree};
 pub use ops::using::{DynUsing, Using};

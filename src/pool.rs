@@ -40,6 +40,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Stop};
 use crate::ops::tree::batch_gcd_on;
+use crate::ops::tree::checkpoint::Checkpoint;
 use crate::shape::Kernels;
 use crate::threads;
 
@@ -315,7 +316,21 @@ impl Pool {
         values: &[BigUint],
         numbers: &[BigUint],
     ) -> Result<Vec<BigUint>> {
-        batch_gcd_on(&self.devices, values, numbers)
+        batch_gcd_on(&self.devices, values, numbers, None)
+    }
+
+    /// Computes [`batch_gcd_against`](Self::batch_gcd_against), and saves intermediate results in a
+    /// checkpoint: [`DynBatch::resumable_batch_gcd`].
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn resumable_batch_gcd(
+        &self,
+        values: &[BigUint],
+        numbers: &[BigUint],
+        checkpoint: &dyn Checkpoint,
+    ) -> Result<Vec<BigUint>> {
+        batch_gcd_on(&self.devices, values, numbers, Some(checkpoint))
     }
 
     /// Computes `rows` rows in chunks on all devices: `work` makes batches of the rows of a

@@ -38,6 +38,7 @@ impl Visit for Work {
         match field.name() {
             "done" => self.done = self.done.saturating_add(value),
             "planned" => self.planned = self.planned.saturating_add(value),
+            "resumed" => self.planned = self.planned.saturating_sub(value),
             _ => {}
         }
     }

@@ -58,21 +58,30 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::ops::wrapped::is_wrapped;
 
-/// Reduces the fractions of the root modulo all rows, number by number. `products` are the nodes,
-/// the rows at the level 0, in shapes of their fractions.
+/// Returns nodes with the fractions of the root, one for each number.
+pub(super) fn of_root(layout: &Layout, root: &DynBatch, device: &Device) -> Result<Nodes> {
+    let top = layout.levels.len();
+    let mut fractions = Nodes::new(root.len(), top + 1);
+    let (home, shape) = home(device, layout.fraction_bits(top))?;
+    fractions.levels[top] = Some(moved(scaled(root, shape)?, &home, shape)?);
+    Ok(fractions)
+}
+
+/// Reduces the fractions of nodes of the levels up to `top` modulo all rows, number by number.
+/// `products` are the nodes below that level, the rows at the level 0, in shapes of their
+/// fractions. `passed(level, fractions)` is called with the highest level left after each one.
 pub(super) fn remainders(
     layout: &Layout,
     products: &Nodes,
-    root: &DynBatch,
+    mut fractions: Nodes,
+    top: usize,
     device: &Device,
+    mut passed: impl FnMut(usize, &Nodes) -> Result<()>,
 ) -> Result<DynBatch> {
-    let (numbers, top) = (root.len(), layout.levels.len());
-    let mut fractions = Nodes::new(numbers, top + 1);
-    let (home, shape) = home(device, layout.fraction_bits(top))?;
-    fractions.levels[top] = Some(moved(scaled(root, shape)?, &home, shape)?);
-    for level in (1..=layout.levels.len()).rev() {
+    for level in (1..=top).rev() {
         step(layout, products, &mut fractions, level, device)?;
-        level_done(layout, level - 1, progress::REMAINDERS * numbers as u64);
+        level_done(layout, level - 1, progress::REMAINDERS * fractions.numbers as u64);
+        passed(level - 1, &fractions)?;
     }
     of_rows(&fractions.take(0)?, products.level(0)?)
 }
@@ -142,20 +151,27 @@ fn of_rows(x: &DynBatch, rows: &DynBatch) -> Result<DynBatch> {
 ///
 /// Each `y` is below its node, so that the sum is below twice the node: one subtraction reduces it,
 /// if `is_reduced` is set. Sums that are below their nodes need none.
+///
+/// `sums` are the values of the rows and of the `first` lowest levels above them, as far as levels
+/// above use them. `passed(level, sums)` is called before each further level, with the number of
+/// levels below it.
 pub(super) fn combined(
     layout: &Layout,
     products: &Nodes,
-    values: DynBatch,
-    numbers: usize,
+    mut sums: Nodes,
+    first: usize,
     is_reduced: bool,
+    mut passed: impl FnMut(usize, &Nodes) -> Result<()>,
 ) -> Result<DynBatch> {
-    let mut sums = Nodes::new(numbers, layout.levels.len() + 1);
+    let numbers = sums.numbers;
     let mut last_use = vec![0; sums.levels.len()];
     for (index, level) in layout.levels.iter().enumerate() {
         level.nodes.as_flattened().iter().for_each(|child| last_use[child.level] = index + 1);
     }
-    sums.levels[0] = Some(values);
-    for (index, level) in layout.levels.iter().enumerate() {
+    for (index, level) in layout.levels.iter().enumerate().skip(first) {
+        if index > first {
+            passed(index, &sums)?;
+        }
         let nodes = products.level(index + 1)?;
         let (device, shape) = (nodes.device(), nodes.shape());
         let sum = |side| sums.children(level, side, device, shape);

@@ -170,6 +170,11 @@ impl Layout {
         bits + self.guard
     }
 
+    /// Bits of a fraction of the root, at least.
+    pub(super) fn root_bits(&self) -> u64 {
+        self.fraction_bits(self.levels.len())
+    }
+
     /// Number of nodes of a level; `rows` of the level 0.
     pub(super) fn count(&self, level: usize, rows: usize) -> usize {
         level.checked_sub(1).map_or(rows, |above| self.levels[above].nodes.len())

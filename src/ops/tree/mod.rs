@@ -16,6 +16,7 @@
 //! A level has the narrowest shape that holds its nodes and the guard of the fractions, on the
 //! device of the rows; above 2^20 bits on the CPU, where the device has no products of long rows.
 
+pub(crate) mod checkpoint;
 mod fractions;
 mod layout;
 pub(super) mod nodes;
@@ -35,7 +36,8 @@ use num_bigint::BigUint;
 use num_traits::One;
 use tracing::debug_span;
 
-use self::nodes::{moved, returned};
+use self::checkpoint::Checkpoint;
+use self::nodes::{Nodes, moved, returned};
 use self::nonempty::Tree;
 use self::parts::MAX_PART_BITS;
 use super::{View, faces};
@@ -88,7 +90,7 @@ impl DynProductTree {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
         let value = value.integer();
-        if value.bits() <= tree.length {
+        if value.bits() <= tree.length()? {
             let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
             return self.descend(DynBatch::single(device, shape, &value)?);
         }
@@ -182,9 +184,10 @@ impl DynProductTree {
                 let products = progress::SUMS * numbers as u64;
                 progress::plan_levels(tree.bits(), self.rows, products);
                 let rows = tree.products.level(0)?;
-                let values = moved(values, rows.device(), rows.shape())?;
-                let sums =
-                    fractions::combined(&tree.layout, &tree.products, values, numbers, true)?;
+                let mut sums = Nodes::new(numbers, tree.layout.levels.len() + 1);
+                sums.levels[0] = Some(moved(values, rows.device(), rows.shape())?);
+                let (layout, products) = (&tree.layout, &tree.products);
+                let sums = fractions::combined(layout, products, sums, 0, true, |_, _| Ok(()))?;
                 returned(sums, &self.device, shape)
             }
             _ => DynBatch::zeros(&self.device, shape, 0),
@@ -281,8 +284,29 @@ pub(crate) fn batch_gcd_on(
     devices: &[Device],
     values: &[BigUint],
     numbers: &[BigUint],
+    checkpoint: Option<&dyn Checkpoint>,
 ) -> Result<Vec<BigUint>> {
-    parts::divisors(devices, values, numbers, MAX_PART_BITS)
+    parts::divisors(devices, values, numbers, MAX_PART_BITS, checkpoint)
+}
+
+impl DynBatch {
+    /// Computes [`batch_gcd_against`](Self::batch_gcd_against), and saves intermediate results in a
+    /// checkpoint. A call with the records of an earlier one, with the same rows and numbers, goes
+    /// on from them.
+    ///
+    /// Records are saved between two levels of a tree. They take about four times the memory of the
+    /// rows. A call that goes on computes the work since the last record again, and the product
+    /// tree of each part of at most 2^30 bits, a fifth of the work of the part.
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn resumable_batch_gcd(
+        &self,
+        numbers: &[BigUint],
+        checkpoint: &dyn Checkpoint,
+    ) -> Result<DynBatch> {
+        self.view().divisors(numbers, Some(checkpoint))
+    }
 }
 
 impl View<'_> {
@@ -291,7 +315,15 @@ impl View<'_> {
     }
 
     pub(crate) fn batch_gcd_against(&self, numbers: &[BigUint]) -> Result<DynBatch> {
-        let cofactors = parts::cofactors(self.batch, numbers, MAX_PART_BITS)?;
+        self.divisors(numbers, None)
+    }
+
+    fn divisors(
+        &self,
+        numbers: &[BigUint],
+        checkpoint: Option<&dyn Checkpoint>,
+    ) -> Result<DynBatch> {
+        let cofactors = parts::cofactors(self.batch, numbers, MAX_PART_BITS, checkpoint)?;
         debug_span!("divisors", rows = self.len()).in_scope(|| self.gcd(&cofactors))
     }
 }

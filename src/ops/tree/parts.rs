@@ -25,6 +25,11 @@
 //! product more a level, six instead of five. Without room for that, no tree is kept, and without
 //! room for the tree of one part, parts are halved.
 //!
+//! # Records
+//! With a checkpoint, a part records its root and nodes of its tree (`checkpoint.rs`): between levels
+//! when the checkpoint asks for it, and at the end of a part that has records. A call that goes on
+//! from a level down the tree computes the products below that level alone.
+//!
 //! # Devices
 //! A device computes its parts by itself, and reads the products of the other ones: each product
 //! goes to every other device, `B` bits to each in all.
@@ -40,10 +45,12 @@ use once_cell::sync::OnceCell;
 use rayon::prelude::*;
 use tracing::{debug_span, dispatcher};
 
+use super::checkpoint::{Checkpoint, Reached, Records, Stage};
+use super::fractions;
 use super::layout::Layout;
-use super::nodes::{home, moved, returned, sent};
+use super::nodes::{Nodes, home, moved, returned, sent};
 use super::nonempty::Tree;
-use super::progress::{self, plan_levels, plan_root, root_done};
+use super::progress::{self, levels_resumed, plan_levels, plan_root, root_done, root_resumed};
 use super::root::{Root, Wide, modulus_bits};
 use crate::backend::BackendKind;
 use crate::backend::host::{check_room, collected, reserved_vec};
@@ -84,6 +91,7 @@ struct PartRoot {
 
 /// Rows that devices make of ranges.
 struct Source<'a, F> {
+    checkpoint: Option<&'a dyn Checkpoint>,
     devices: &'a [Device],
     lengths: &'a [u64],
     /// Makes rows of a range on a device.
@@ -95,8 +103,14 @@ struct Source<'a, F> {
 ///
 /// # Errors
 /// `DivisionByZero` with the lowest row that is zero.
-pub(super) fn cofactors(rows: &DynBatch, numbers: &[BigUint], most: u64) -> Result<DynBatch> {
+pub(super) fn cofactors(
+    rows: &DynBatch,
+    numbers: &[BigUint],
+    most: u64,
+    checkpoint: Option<&dyn Checkpoint>,
+) -> Result<DynBatch> {
     let source = Source {
+        checkpoint,
         devices: std::slice::from_ref(rows.device()),
         lengths: &rows.bit_lengths()?,
         rows: |_: &Device, range: Range<usize>| match range.len() == rows.len() {
@@ -122,12 +136,14 @@ pub(super) fn divisors(
     values: &[BigUint],
     numbers: &[BigUint],
     most: u64,
+    checkpoint: Option<&dyn Checkpoint>,
 ) -> Result<Vec<BigUint>> {
     let mut lengths = reserved_vec(values.len())?;
     on_pool(|| values.par_iter().map(BigUint::bits).collect_into_vec(&mut lengths));
     let bits = lengths.iter().copied().max().unwrap_or(0);
     let bits = usize::try_from(bits).unwrap_or(usize::MAX);
     let source = Source {
+        checkpoint,
         devices,
         lengths: &lengths,
         rows: |device: &Device, range: Range<usize>| {
@@ -197,12 +213,17 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         numbers: &[BigUint],
         result: impl Fn(DynBatch, DynBatch) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        // Integers of the host are converted once for a tree that is kept.
         let layouts = Layouts::new(self.lengths, ranges);
-        let tree = |device: &Device, index: usize| {
+        let records: Vec<Records<'_>> =
+            ranges.iter().map(|rows| Records::new(self.checkpoint, rows)).collect();
+        let bits = |index: usize| self.lengths[ranges[index].clone()].iter().sum();
+        // Integers of the host are converted once for a tree that is kept.
+        let tree = |device: &Device, index: usize, levels: Option<usize>| {
             let range = &ranges[index];
             let rows = (self.rows)(device, range.clone())?;
-            let tree = Tree::over(&rows, &self.lengths[range.clone()], layouts.of(index)?)?;
+            let layout = layouts.of(index)?;
+            let levels = levels.unwrap_or(layout.levels.len());
+            let tree = Tree::over(&rows, &self.lengths[range.clone()], layout, levels)?;
             Ok((rows, tree))
         };
         let devices = self.devices.len();
@@ -210,29 +231,39 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             is_kept && index / devices < max_trees(device.backend())
         };
         for (index, range) in ranges.iter().enumerate() {
-            let bits = self.lengths[range.clone()].iter().sum();
             let again = !is_kept(index, &self.devices[index % devices]);
             let trees = 1 + u64::from(again);
             let products = trees * progress::PRODUCTS + progress::SUMS + progress::REMAINDERS;
-            plan_levels(bits, range.len(), products);
-            plan_root(bits, ranges.len() - 1, numbers);
+            plan_levels(bits(index), range.len(), products);
+            plan_root(bits(index), ranges.len() - 1, numbers);
         }
         let parts = (0..ranges.len()).collect();
         let nothing = |_: &Device| Ok(());
-        let tree_and_root = |device: &Device, (): &(), index| {
-            let is_kept = is_kept(index, device);
-            let (rows, tree) = tree(device, index)?;
-            let root = tree.root()?;
+        let tree_and_root = |device: &Device, (): &(), index: usize| {
+            let (is_kept, records) = (is_kept(index, device), &records[index]);
+            if let Some([product, sum]) = records.load_root(device, || layouts.of(index))? {
+                let layout = layouts.of(index)?;
+                let products = progress::SUMS + if is_kept { 0 } else { progress::PRODUCTS };
+                levels_resumed(&layout, 0..layout.levels.len(), products);
+                let (length, fraction_bits) = (product.bit_lengths()?[0], layout.root_bits());
+                let copies = copies(&product, self.devices, fraction_bits)?;
+                return Ok((None, PartRoot { product, length, copies, fraction_bits, sum }));
+            }
+            let (rows, tree) = tree(device, index, None)?;
+            let (root, fraction_bits) = (tree.root()?, tree.fraction_bits());
             // Copies to other devices run beside the sum of cofactors.
             let queue = match self.devices.len() {
                 1 => root.device().clone(),
                 _ => root.device().queue()?,
             };
-            let (product, sum) = (root.clone_on(&queue)?, tree.cofactor_sum()?);
-            let fraction_bits = tree.fraction_bits();
+            let (product, length) = (root.clone_on(&queue)?, tree.length()?);
+            let sum = cofactor_sum(&tree, records, device, rows.len())?;
             let copies = copies(&product, self.devices, fraction_bits)?;
             let product = product.on(root.device())?;
-            let root = PartRoot { product, length: tree.length, copies, fraction_bits, sum };
+            if records.has_levels() || records.is_due() {
+                records.save_root(&product, &sum)?;
+            }
+            let root = PartRoot { product, length, copies, fraction_bits, sum };
             Ok((is_kept.then_some((rows, tree)), root))
         };
         let parts = thread::scope(|scope| {
@@ -240,21 +271,79 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             on_devices(self.devices, parts, nothing, tree_and_root)
         })?;
         let (trees, roots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
+        let most_bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
         let trees = trees.into_iter().enumerate().collect();
-        let pairs = |device: &Device| pairs(&roots, bits, device);
+        let pairs = |device: &Device| pairs(&roots, most_bits, device);
+        let save = |index: usize, level, fractions: &Nodes| {
+            // The roots, too: without the record of its root, a part is computed again.
+            for (records, root) in records.iter().zip(&roots) {
+                records.save_root(&root.product, &root.sum)?;
+            }
+            records[index].save_levels(Stage::Remainders, level, fractions)
+        };
         on_devices(self.devices, trees, pairs, |device, pairs, (index, kept)| {
-            let fraction = fraction(&roots, pairs, index, bits, device, numbers)?;
-            let part_bits = self.lengths[ranges[index].clone()].iter().sum();
-            root_done(part_bits, ranges.len() - 1, numbers);
+            let (range, records) = (&ranges[index], &records[index]);
+            let layout = match &kept {
+                Some((_, tree)) => Arc::clone(&tree.layout),
+                None => layouts.of(index)?,
+            };
+            let passed = |level: usize, fractions: &Nodes| {
+                let is_end = level == 0 && records.has_levels();
+                if is_end || records.is_due() { save(index, level, fractions) } else { Ok(()) }
+            };
+            let reached = records.load_levels(device, &layout, range.len())?;
+            let levels = layout.levels.len();
+            let (fractions, top) = match reached {
+                Some(Reached { stage: Stage::Remainders, level, nodes }) => {
+                    root_resumed(bits(index), ranges.len() - 1, numbers);
+                    levels_resumed(&layout, level..levels, progress::REMAINDERS);
+                    (nodes, level)
+                }
+                _ => {
+                    let fraction = fraction(&roots, pairs, index, most_bits, device, numbers)?;
+                    root_done(bits(index), ranges.len() - 1, numbers);
+                    let fractions = fractions::of_root(&layout, &fraction, device)?;
+                    drop(fraction);
+                    passed(levels, &fractions)?;
+                    (fractions, levels)
+                }
+            };
             // Ends the memory of a tree with its descent.
-            let (rows, tree) = kept.map_or_else(|| tree(device, index), Ok)?;
-            let rests = tree.descend(&fraction, device)?;
+            let (rows, tree) = match kept {
+                Some(kept) => kept,
+                None => {
+                    // The products above are not used.
+                    let used = top.saturating_sub(1);
+                    levels_resumed(&layout, used..levels, progress::PRODUCTS);
+                    tree(device, index, Some(used))?
+                }
+            };
+            let rests = tree.descend_from(fractions, top, device, passed)?;
             drop(tree);
             let cofactors = returned(rests, device, rows.shape())?;
             result(rows, cofactors)
         })
     }
+}
+
+/// Computes the sum of the cofactors of a part, from its records if there are any.
+fn cofactor_sum(
+    tree: &Tree,
+    records: &Records<'_>,
+    device: &Device,
+    rows: usize,
+) -> Result<DynBatch> {
+    let (sums, first) = match records.load_levels(device, &tree.layout, rows)? {
+        Some(Reached { stage: Stage::Sums, level, nodes }) => {
+            levels_resumed(&tree.layout, 0..level, progress::SUMS);
+            (nodes, level)
+        }
+        _ => (tree.cofactors_of_rows()?, 0),
+    };
+    tree.cofactor_sum_from(sums, first, |level, sums| match records.is_due() {
+        true => records.save_levels(Stage::Sums, level, sums),
+        false => Ok(()),
+    })
 }
 
 /// Layouts of parts. Neighbours of equal lengths share one: most collections are of equal rows.
@@ -455,6 +544,10 @@ fn fraction(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::io::{self, Read, Write};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use num_integer::Integer;
@@ -472,7 +565,7 @@ mod tests {
             assert!(!part.is_empty() && (bits <= most || part.len() == 1), "{parts:?}");
         }
         let all: BigUint = values.iter().chain(numbers).product();
-        let cofactors = cofactors(&rows, numbers, most).unwrap();
+        let cofactors = cofactors(&rows, numbers, most, None).unwrap();
         let divisors = rows.gcd(&cofactors).unwrap().to_biguints().unwrap();
         let cofactors = cofactors.to_biguints().unwrap();
         for (row, value) in values.iter().enumerate() {
@@ -531,16 +624,19 @@ mod tests {
         }
         // A number of zero, and no rows.
         let rows = DynBatch::fitting(&device, &values).unwrap();
-        let divided = cofactors(&rows, &numbers([5, 0]), 30_000).unwrap();
+        let divided = cofactors(&rows, &numbers([5, 0]), 30_000, None).unwrap();
         assert!(divided.is_zero_mask().unwrap().count().unwrap() == values.len());
-        assert!(cofactors(&rows.slice(0..0).unwrap(), &old, 100).unwrap().is_empty());
+        assert!(cofactors(&rows.slice(0..0).unwrap(), &old, 100, None).unwrap().is_empty());
     }
 
     #[test]
     fn zero_rows_are_rejected_with_the_lowest_row() {
         let rows = DynBatch::fitting(&Device::cpu(), numbers([5, 7, 0, 9, 0])).unwrap();
         for most in [1, 8, 1 << 20] {
-            assert_eq!(cofactors(&rows, &[], most).err(), Some(Error::DivisionByZero { row: 2 }));
+            assert_eq!(
+                cofactors(&rows, &[], most, None).err(),
+                Some(Error::DivisionByZero { row: 2 })
+            );
         }
     }
 
@@ -555,14 +651,65 @@ mod tests {
         for count in [1, 2, 3, 70] {
             let devices = vec![Device::cpu(); count];
             for most in [1, 400, 1 << 20] {
-                let found = divisors(&devices, &values, &[], most).unwrap();
+                let found = divisors(&devices, &values, &[], most, None).unwrap();
                 assert_eq!(found, expected, "{count}, {most}");
-                let found = divisors(&devices, &values, &old, most).unwrap();
+                let found = divisors(&devices, &values, &old, most, None).unwrap();
                 assert_eq!(found, against, "{count}, {most}");
             }
-            assert!(divisors(&devices, &[], &old, 1).unwrap().is_empty());
-            let error = divisors(&devices, &numbers([5, 7, 0]), &[], 1).err();
+            assert!(divisors(&devices, &[], &old, 1, None).unwrap().is_empty());
+            let error = divisors(&devices, &numbers([5, 7, 0]), &[], 1, None).err();
             assert_eq!(error, Some(Error::DivisionByZero { row: 2 }));
+        }
+    }
+
+    /// Records in memory, each of which ends its call by a panic.
+    #[derive(Default)]
+    struct Ending(Mutex<HashMap<String, Vec<u8>>>);
+
+    impl Checkpoint for Ending {
+        fn is_due(&self) -> bool {
+            true
+        }
+
+        fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+            let mut record = Vec::new();
+            write(&mut record).unwrap();
+            self.0.lock().unwrap().insert(name.to_owned(), record);
+            resume_unwind(Box::new(name.to_owned()));
+        }
+
+        fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
+            let record = self.0.lock().unwrap().get(name).cloned();
+            record.is_some_and(|record| {
+                let mut content = record.as_slice();
+                read(&mut content).is_ok() && content.is_empty()
+            })
+        }
+    }
+
+    #[test]
+    fn calls_that_end_at_every_record_have_the_results_of_one() {
+        let values: Vec<BigUint> =
+            (0..60u32).map(|i| BigUint::from(6 * i + 5).pow(9 + i % 40)).collect();
+        let old = numbers([7 * 11 * 13, 17 * 257]);
+        for (count, most, records) in [(1, 1 << 20, 12), (1, 3000, 40), (2, 3000, 20), (3, 1, 40)] {
+            let devices = vec![Device::cpu(); count];
+            let expected = divisors(&devices, &values, &old, most, None).unwrap();
+            let (checkpoint, mut calls) = (Ending::default(), 0);
+            let mut found = || loop {
+                let call = || divisors(&devices, &values, &old, most, Some(&checkpoint));
+                match catch_unwind(AssertUnwindSafe(call)) {
+                    Err(_) => calls += 1,
+                    Ok(found) => return found.unwrap(),
+                }
+            };
+            assert_eq!(found(), expected, "{count}, {most}");
+            // Records that are cut short are not used.
+            for record in checkpoint.0.lock().unwrap().values_mut() {
+                record.pop();
+            }
+            assert_eq!(found(), expected, "{count}, {most}");
+            assert!(calls >= 2 * records, "{count}, {most}: {calls} calls ended at a record");
         }
     }
 
@@ -573,6 +720,7 @@ mod tests {
         let devices = [Device::cpu(), Device::cpu()];
         let made = AtomicUsize::new(0);
         let source = Source {
+            checkpoint: None,
             devices: &devices,
             lengths: &lengths,
             rows: |device: &Device, range: Range<usize>| {
@@ -611,6 +759,7 @@ mod tests {
             let failures = &failures;
             let (values, device) = (&values, &device);
             Source {
+                checkpoint: None,
                 devices: std::slice::from_ref(device),
                 lengths: &[100, 5, 6, 7, 8, 8],
                 rows: move |device: &Device, range: Range<usize>| {

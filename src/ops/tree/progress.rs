@@ -2,8 +2,10 @@
 //!
 //! Work is counted in products of a bit. A level of a tree over `B` bits of rows takes `B` for its
 //! products, `2 B` for its sums of cofactors and `2 B` for its remainders. An event `planned` adds
-//! to the work of a call, and an event `done` tells that a part of it is queued or computed.
-//! Without a subscriber neither is computed.
+//! to the work of a call, an event `done` tells that a part of it is queued or computed, and an
+//! event `resumed` that a planned part of it is left out. Without a subscriber none is computed.
+
+use std::ops::Range;
 
 use num_bigint::BigUint;
 use tracing::Level;
@@ -60,20 +62,39 @@ pub(super) fn plan_root(bits: u64, others: usize, numbers: &[BigUint]) {
     }
 }
 
-/// Tells that `products` products of a level are done. Levels share the work that was planned by
+/// Returns the work of `products` products in a level. Levels share the work that was planned by
 /// the bits of their nodes.
-pub(super) fn level_done(layout: &Layout, level: usize, products: u64) {
-    if !is_shown() {
-        return;
-    }
+fn of_level(layout: &Layout, level: usize, products: u64) -> u64 {
     let of_level =
         |level: &layout::Level| u128::from(level.bits).saturating_mul(level.nodes.len() as u128);
     let all: u128 = layout.levels.iter().map(of_level).sum();
     let rows = layout.levels.iter().map(|level| level.nodes.len()).sum::<usize>() + 1;
     let bits = layout.levels.last().map_or(0, |level| level.bits);
     let planned = u128::from(of_levels(bits, rows).saturating_mul(products));
-    let done = planned.saturating_mul(of_level(&layout.levels[level])) / all.max(1);
-    tracing::trace!(target: TARGET, done = u64::try_from(done).unwrap_or(u64::MAX));
+    let work = planned.saturating_mul(of_level(&layout.levels[level])) / all.max(1);
+    u64::try_from(work).unwrap_or(u64::MAX)
+}
+
+/// Tells that `products` products of a level are done.
+pub(super) fn level_done(layout: &Layout, level: usize, products: u64) {
+    if is_shown() {
+        tracing::trace!(target: TARGET, done = of_level(layout, level, products));
+    }
+}
+
+/// Tells that `products` products of some levels are left out.
+pub(super) fn levels_resumed(layout: &Layout, levels: Range<usize>, products: u64) {
+    if is_shown() && products > 0 {
+        let work: u64 = levels.map(|level| of_level(layout, level, products)).sum();
+        tracing::trace!(target: TARGET, resumed = work);
+    }
+}
+
+/// Tells that the work at a root is left out.
+pub(super) fn root_resumed(bits: u64, others: usize, numbers: &[BigUint]) {
+    if is_shown() {
+        tracing::trace!(target: TARGET, resumed = of_root(bits, others, numbers));
+    }
 }
 
 /// Tells that the work at a root is done.
