@@ -61,16 +61,18 @@ impl Exponents {
         (0..self.0.len()).map(|row| self.bits(row)).max().unwrap_or(0)
     }
 
-    /// Returns the digit of a row in base `2^bits`, where `bits` divides 8.
+    /// Returns the digit of a row in base `2^bits`, of at most 8 bits.
     pub(super) fn digit(&self, row: usize, bits: usize, position: usize) -> usize {
-        let byte = self.of(row).get(position * bits / 8).copied().unwrap_or(0);
-        usize::from(byte >> (position * bits % 8)) & ((1 << bits) - 1)
+        let (index, shift) = (position * bits / 8, position * bits % 8);
+        let byte = |index: usize| self.of(row).get(index).copied().unwrap_or(0);
+        let pair = u16::from_le_bytes([byte(index), byte(index + 1)]);
+        usize::from(pair >> shift) & ((1 << bits) - 1)
     }
 
-    /// Returns the largest digit in base `2^bits` of all exponents, where `bits` divides 8.
+    /// Returns the largest digit in base `2^bits` of all exponents, of at most 8 bits.
     pub(super) fn largest_digit(&self, bits: usize) -> usize {
         let digits = |row: usize| {
-            let count = 8 / bits * self.of(row).len();
+            let count = self.bits(row).div_ceil(bits);
             (0..count).map(move |position| self.digit(row, bits, position)).max().unwrap_or(0)
         };
         (0..self.0.len()).map(digits).max().unwrap_or(0)

@@ -18,8 +18,17 @@ use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
-/// Bits of a digit of an exponent where batches interleave powers.
-const WINDOW: usize = 4;
+/// Most bytes of tables of digits above 4 bits, and of their copy while they are joined.
+const MAX_TABLE_BYTES: usize = 1 << 30;
+
+/// Returns the bits of a digit of exponents of `longest` bits where batches interleave powers, with
+/// `bytes` bytes for one power of each row. A bit more saves `longest / (w (w + 1))` products of a
+/// base and takes `2^w` more for its table.
+fn digit_bits(longest: usize, bytes: usize) -> usize {
+    let pays = |&bits: &usize| longest > (bits * (bits - 1)) << (bits - 1);
+    let fits = |&bits: &usize| bytes.saturating_mul(2 << bits) <= MAX_TABLE_BYTES;
+    (5..=7).rev().filter(pays).find(fits).unwrap_or(4)
+}
 
 impl View<'_> {
     pub(crate) fn pow_product_mod(
@@ -124,15 +133,29 @@ impl View<'_> {
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
+        let bytes = self.len().saturating_mul(self.shape().bytes());
+        let digit_bits = digit_bits(exponents.longest(), bytes);
+        self.interleave_by(digit_bits, exponents, bases, divisor, out)
+    }
+
+    /// Interleaves powers by digits of `digit_bits` bits of the exponents.
+    fn interleave_by(
+        &self,
+        digit_bits: usize,
+        exponents: &Exponents,
+        bases: usize,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
         let View { strategy, .. } = *self;
         let rows = out.len();
-        let length = exponents.longest().div_ceil(WINDOW);
-        let largest = exponents.largest_digit(WINDOW);
+        let length = exponents.longest().div_ceil(digit_bits);
+        let largest = exponents.largest_digit(digit_bits);
         let products = Products::new(&View { batch: out, strategy }, divisor)?;
         let table = self.table(bases, largest, divisor, &products, rows)?;
         // The factors of a base at a position; `None` if all are 1.
         let factors = |base: usize, position: usize| -> Result<Option<DynBatch>> {
-            let digit = |row: usize| exponents.digit(row * bases + base, WINDOW, position);
+            let digit = |row: usize| exponents.digit(row * bases + base, digit_bits, position);
             if (0..rows).all(|row| digit(row) == 0) {
                 return Ok(None);
             }
@@ -147,7 +170,7 @@ impl View<'_> {
         let mut other = product.view().alloc()?;
         for position in (0..length).rev() {
             if position + 1 < length {
-                for _ in 0..WINDOW {
+                for _ in 0..digit_bits {
                     products.square_into(&product, &mut other)?;
                     std::mem::swap(&mut product, &mut other);
                 }
@@ -228,8 +251,9 @@ faces! {
     /// Computes [`pow_product_mod`](Self::pow_product_mod) into an existing batch. During the call
     /// the GPU holds the powers of each window: at most 63 integers for each base of the rows that
     /// are processed at the same time. At widths at which the device has no kernel for it, these
-    /// are at most 30 integers for each base of all rows. If an exponent is longer than the rows,
-    /// the call waits for all exponents, and the GPU also holds two integers for each base.
+    /// are at most 30 integers for each base of all rows, or 254 in at most 1 GiB. If an exponent
+    /// is longer than the rows, the call waits for all exponents, and the GPU also holds two
+    /// integers for each base.
     ///
     /// # Errors
     /// As [`pow_product_mod`](Self::pow_product_mod).
@@ -254,4 +278,47 @@ faces! {
         divisor: Divisor,
         out: Out
     ) -> Nothing;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Device;
+    use crate::strategy::Strategy;
+
+    #[test]
+    fn digits_grow_with_exponents_as_far_as_tables_have_room() {
+        let of = |longest| digit_bits(longest, 1 << 20);
+        assert_eq!([320, 321, 960, 961, 2688, 2689, 1 << 20].map(of), [4, 5, 5, 6, 6, 7, 7]);
+        let of = |bytes| digit_bits(1 << 20, bytes);
+        assert_eq!([1 << 22, (1 << 22) + 1, 1 << 24, 1 << 25].map(of), [7, 6, 5, 4]);
+    }
+
+    #[test]
+    fn powers_are_equal_by_digits_of_every_length() {
+        let device = Device::cpu();
+        let number = |seed: u64, bits: u32| {
+            let words = (0..bits / 32).map(|it| (seed + u64::from(it)).wrapping_mul(0x9e37_79b9));
+            BigUint::new(words.map(|word| word as u32 ^ (word >> 17) as u32).collect())
+        };
+        let modulus = (BigUint::one() << 250u32) - 207u32;
+        let shape = device.shape_for(256).unwrap();
+        let divisor = DynDivisor::splat(&device, shape, &modulus).unwrap();
+        let bases: Vec<BigUint> = (0..6).map(|row| number(row, 224)).collect();
+        let batch = DynBatch::from_biguints(&device, shape, &bases).unwrap();
+        let view = View { batch: &batch, strategy: Strategy::Auto };
+        // Lengths beside multiples of all digits, zeros among them.
+        let exponents: Vec<BigUint> = [0, 1, 64, 160, 416, 704]
+            .map(|bits| number(u64::from(bits), bits) >> (bits % 5))
+            .into();
+        let power = |row: usize| bases[row].modpow(&exponents[row], &modulus);
+        let expected: Vec<BigUint> =
+            (0..3).map(|row| power(2 * row) * power(2 * row + 1) % &modulus).collect();
+        let exponents = Exponents::new(&exponents).unwrap();
+        for digit_bits in 1..=8 {
+            let mut out = DynBatch::alloc(&device, shape, 3).unwrap();
+            view.interleave_by(digit_bits, &exponents, 2, &divisor, &mut out).unwrap();
+            assert_eq!(out.to_biguints().unwrap(), expected, "{digit_bits}");
+        }
+    }
 }
