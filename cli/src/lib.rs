@@ -26,6 +26,7 @@ mod batch_gcd {
     pub(crate) mod place;
     pub(crate) mod progress;
     pub(crate) mod reading;
+    pub(crate) mod records;
     pub(crate) mod report;
     pub(crate) mod settings;
     pub(crate) mod shared;

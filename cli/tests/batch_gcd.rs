@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -892,6 +892,156 @@ fn killed_job_leaves_store_and_output() {
     assert!(fs::read_to_string(output).unwrap().starts_with("key 1, "));
     assert!(fs::read(&store).unwrap().len() > before.len());
     assert!(folder.names().iter().all(|name| !name.contains("partial")));
+}
+
+/// Hexadecimal keys of two widths, some of which share a factor.
+fn many_keys() -> String {
+    let mut random = Random::new(11);
+    // Numbers that are 1 modulo the smallest primes share none of them.
+    let primes = (2..600u32).filter(|n| (2..*n).all(|it| n % it > 0));
+    let primorial: BigUint = primes.map(BigUint::from).product();
+    let mut key = |words: usize| {
+        let number = (0..words).fold(BigUint::ZERO, |n, _| n << 64 | BigUint::from(random.word()));
+        number * &primorial + 1u32
+    };
+    let shared = key(2);
+    let mut lines = String::new();
+    for index in 0..280 {
+        let number = key(if index % 3 == 0 { 1 } else { 13 });
+        let number = if index % 70 == 5 { number * &shared } else { number };
+        lines += &format!("{number:x}\n");
+    }
+    lines
+}
+
+/// Names and heads of the records in a folder: stages and levels of trees.
+fn records(folder: &str) -> BTreeSet<(String, Vec<u8>)> {
+    let Ok(files) = fs::read_dir(folder) else { return BTreeSet::new() };
+    let head = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_suffix(".record")?.to_owned();
+        let mut head = [0; 64];
+        fs::File::open(&path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+        Some((name, head[48..].to_vec()))
+    };
+    files.filter_map(|file| head(file.ok()?.path())).collect()
+}
+
+#[test]
+fn job_that_is_killed_at_its_records_goes_on_from_them() {
+    let folder = Scratch::new();
+    let input = folder.write("keys.txt", many_keys().as_bytes());
+    let [output, store] = [folder.path("out.json"), folder.path("keys.store")];
+    let trees = folder.path("out.json.trees");
+    let options = [&input, "--json", "-o", &output, "--store", &store, "--checkpoint=0"];
+    let expected = run(&[&input, "--json", "--store", &folder.path("whole.store")]);
+    assert_eq!(expected.status, 1, "{}", expected.stderr);
+    let (mut seen, mut kills) = (BTreeSet::new(), 0);
+    loop {
+        let mut before = records(&trees);
+        let mut job = program();
+        job.args(options).arg("--resume").stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut job = job.spawn().unwrap();
+        // The record before the kill is one of three by turns.
+        let mut left = 1 + kills % 3;
+        while left > 0 && job.try_wait().unwrap().is_none() {
+            let now = records(&trees);
+            left -= usize::from(now != before);
+            seen.extend(now.iter().cloned());
+            before = now;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        job.kill().unwrap();
+        let ended = job.wait_with_output().unwrap();
+        if let Some(status) = ended.status.code() {
+            assert_eq!(status, 1, "{}", String::from_utf8_lossy(&ended.stderr));
+            break;
+        }
+        kills += 1;
+        if Path::new(&store).exists() {
+            // The kill came after the end.
+            break;
+        }
+        if kills == 4 {
+            // A record that was changed is not used.
+            for (name, _) in records(&trees) {
+                let path = format!("{trees}/{name}.record");
+                let mut content = fs::read(&path).unwrap();
+                let last = content.len() - 40;
+                content[last] ^= 1;
+                fs::write(path, content).unwrap();
+            }
+        }
+        assert!(kills < 400, "the job makes no progress");
+    }
+    assert_eq!(fs::read_to_string(&output).unwrap(), expected.stdout);
+    assert_eq!(fs::read(&store).unwrap(), fs::read(folder.path("whole.store")).unwrap());
+    assert!(
+        folder.names().iter().all(|name| !name.starts_with("out.json.")),
+        "{:?}",
+        folder.names()
+    );
+    // Products of classes, sums and remainders of both, and roots.
+    let stages = |end: &str, stage: u64| {
+        let stage = stage.to_le_bytes();
+        seen.iter().filter(|(name, head)| name.ends_with(end) && head.starts_with(&stage)).count()
+    };
+    let counts = [stages("-levels", 0), stages("-levels", 1), stages("-root", 0)];
+    assert!(kills > 8 && counts[0] > 3 && counts[1] > 3 && counts[2] > 0, "{kills}, {counts:?}");
+    assert!(seen.iter().any(|(name, _)| name == "products"), "{seen:?}");
+}
+
+#[test]
+fn records_of_other_work_are_refused() {
+    let folder = Scratch::new();
+    let input = folder.write("keys.txt", many_keys().as_bytes());
+    let output = folder.path("out.txt");
+    let trees = folder.path("out.txt.trees");
+    let start = || {
+        let mut job = program();
+        job.args([&input, "-o", &output, "--checkpoint=0"]).stderr(Stdio::null());
+        let mut job = job.spawn().unwrap();
+        while records(&trees).is_empty() {
+            assert!(job.try_wait().unwrap().is_none(), "the job ended before a record");
+        }
+        job.kill().unwrap();
+        job.wait().unwrap();
+    };
+    start();
+    let other = folder.write("other.txt", b"15\n35\n");
+    run(&[&other, "-o", &output, "--resume"]).assert_error("were not the same");
+    let store = folder.path("new.store");
+    run(&[&input, "-o", &output, "--store", &store, "--resume"]).assert_error("were not the same");
+    // Files of others stay, and end the job.
+    fs::write(format!("{trees}/mine"), b"text").unwrap();
+    run(&[&other, "-o", &output]).assert_error("is no record of this command");
+    fs::remove_file(format!("{trees}/mine")).unwrap();
+    // A new job removes the records.
+    let run = run(&[&other, "-o", &output]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(!Path::new(&trees).exists());
+    assert_eq!(self::run(&[&input, "--resume"]).status, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn records_that_cannot_be_written_end_no_job() {
+    let folder = Scratch::new();
+    let (input, target) = (folder.write("keys.txt", many_keys().as_bytes()), folder.path("target"));
+    let output = folder.path("out.txt");
+    fs::create_dir(&target).unwrap();
+    std::os::unix::fs::symlink(&target, folder.path("out.txt.trees")).unwrap();
+    run(&[&input, "-o", &output, "--checkpoint=0"]).assert_error("is not a folder");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    fs::remove_file(folder.path("out.txt.trees")).unwrap();
+    // A record that cannot be written: the job goes on without.
+    let (trees, store) = (folder.path("out.txt.trees"), folder.path("keys.store"));
+    fs::create_dir_all(format!("{trees}/products.new")).unwrap();
+    let options = [&input, "-o", &output, "--store", &store, "--checkpoint=0", "--resume"];
+    let run = run(&options);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("no further records in"), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot use"), "{}", run.stderr);
+    assert!(Path::new(&output).exists() && Path::new(&store).exists());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::budget::{Budget, OverBudget};
 use super::distinct::Distinct;
 use super::keys::Collection;
 use super::progress::{Phase, Stages};
+use super::records::Records;
 use super::shared::{self, Class, Divided, Factor};
 use super::weak;
 use crate::job::signals::STOP;
@@ -113,6 +114,8 @@ pub(crate) struct Analyzer<'a, 's> {
     pub(crate) checks: Checks,
     /// The products of the new keys are wanted.
     pub(crate) is_stored: bool,
+    /// Records of intermediate results, if the job has any.
+    pub(crate) records: Option<&'a Records>,
     pub(crate) budget: &'a Budget,
     pub(crate) stages: &'a Stages<'s>,
 }
@@ -163,25 +166,32 @@ impl Analyzer<'_, '_> {
     /// A class is compared with the products of smaller classes. The divisors that this finds have
     /// all that the smaller classes share with it, and are shorter than its product.
     fn sharing(&self, classes: &[Class]) -> Result<(Vec<Divided>, Vec<BigUint>), AnalysisError> {
-        let Self { pool, device, keys, stages, .. } = *self;
-        let mut products = Vec::new();
-        for (index, class) in classes.iter().enumerate() {
+        let Self { pool, device, keys, records, stages, .. } = *self;
+        let due = || records.filter(|records| records.is_due());
+        let mut products = records.map_or_else(Vec::new, Records::products);
+        for (index, class) in classes.iter().enumerate().skip(products.len()) {
             products.push(Vec::new());
             if index > 0 || self.is_stored {
                 let text = format!("products of {} keys of {} bits", class.len(), class.bits());
                 stages.begin(Phase::Products, &text);
                 products[index] = class.products(device, keys)?;
+                if let Some(records) = due() {
+                    records.save_products(&products);
+                }
             }
         }
-        let mut found = Vec::new();
-        for (index, class) in classes.iter().enumerate() {
+        let (compared, mut found) = records.map_or_else(Default::default, Records::divisors);
+        for (index, class) in classes.iter().enumerate().skip(compared) {
             stages.begin(Phase::Divisors, &format!("common divisors of {} keys", class.len()));
             let mut numbers = self.stored.products.clone();
             numbers.extend(products[index + 1..].iter().flatten().cloned());
             if !found.is_empty() {
                 numbers.push(product_of(found.iter().map(|(_, divisor)| divisor)));
             }
-            found.extend(class.sharing(pool, keys, &numbers)?);
+            found.extend(class.sharing(pool, keys, &numbers, records)?);
+            if let Some(records) = due() {
+                records.save_divisors(index + 1, &found);
+            }
         }
         products.truncate(if self.is_stored { products.len() } else { 0 });
         Ok((found, products.into_iter().flatten().collect()))

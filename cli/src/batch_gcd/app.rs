@@ -18,6 +18,7 @@ use super::keys::{Collection, Limits};
 use super::options::Options;
 use super::progress::{Phase, Stages};
 use super::reading;
+use super::records::{FOLDER, Records, RecordsError, hash_of_work};
 use super::report::{Form, Report};
 use super::settings::Settings;
 use super::store::{self, StoreError};
@@ -43,6 +44,8 @@ pub(crate) enum AppError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Records(#[from] RecordsError),
     #[error(transparent)]
     Memory(#[from] OverBudget),
     #[error(transparent)]
@@ -85,7 +88,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, AppError> {
         }
         result => return result,
     };
-    let _ = writeln!(io::stderr(), "batch-gcd: {reason}");
+    let hint = if has_records(options) { "; --resume continues the job" } else { "" };
+    let _ = writeln!(io::stderr(), "batch-gcd: {reason}{hint}");
     Ok(Status::Stopped)
 }
 
@@ -166,9 +170,23 @@ fn compute(
     budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
     let distinct = Distinct::of(&keys);
     let is_stored = new_store.is_some();
-    let checks = options.checks();
-    let analyzer =
-        Analyzer { pool, device, keys: &keys, stored: &stored, checks, is_stored, budget, stages };
+    let folder = records_folder(options)?.filter(|_| matches!(output, Output::File(_)));
+    let opened = |folder| {
+        let work = hash_of_work(&keys, &stored, is_stored);
+        Records::open(folder, work, options.interval(), options.resume)
+    };
+    let records = folder.map(opened).transpose()?;
+    let analyzer = Analyzer {
+        pool,
+        device,
+        keys: &keys,
+        stored: &stored,
+        checks: options.checks(),
+        is_stored,
+        records: records.as_ref(),
+        budget,
+        stages,
+    };
     let found = analyzer.run(&distinct)?;
     stages.begin(Phase::Write, "writing");
 
@@ -186,11 +204,17 @@ fn compute(
     if let Output::File(file) = output {
         file.finish()?;
     }
-    if let (Some(file), Some(path)) = (new_store, &options.store) {
+    if let (Some(file), Some(path)) = (&mut *new_store, &options.store) {
         let products = stored.products.iter().chain(&found.products);
         store::write(file, &keys, products)
             .and_then(|()| file.flush())
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
+    }
+    // Before the store is replaced: the records are of work with the old one.
+    if let Some(error) = records.and_then(|records| records.remove().err()) {
+        let _ = writeln!(stderr, "batch-gcd: {error}");
+    }
+    if let Some(file) = new_store {
         file.finish()?;
     }
     stages.end();
@@ -224,6 +248,17 @@ fn refuse_written_inputs(options: &Options) -> Result<(), AppError> {
         refuse_same_file(path, &written)?;
     }
     Ok(())
+}
+
+/// Returns the folder of the records of the job.
+fn records_folder(options: &Options) -> Result<Option<PathBuf>, OutputError> {
+    let output = options.output.as_deref().filter(|path| !is_stream(path));
+    output.map(|path| Ok(Names::of(path)?.with_end(FOLDER))).transpose()
+}
+
+/// Returns true if the job can be continued.
+fn has_records(options: &Options) -> bool {
+    records_folder(options).is_ok_and(|folder| folder.is_some_and(|folder| folder.exists()))
 }
 
 fn open_output(options: &Options) -> Result<Output, AppError> {

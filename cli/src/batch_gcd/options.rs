@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -24,6 +25,15 @@ pub(crate) struct Options {
     /// Write the results to FILE, which is replaced when they are complete; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Continue a job that was interrupted or killed, with the same keys, store and output
+    #[arg(long, requires = "output")]
+    pub(crate) resume: bool,
+
+    /// Save intermediate results beside the output at least SECONDS after the ones before; 0 for
+    /// all of them [default: 10, and at most a twentieth of the time]
+    #[arg(long, value_name = "SECONDS", requires = "output")]
+    pub(crate) checkpoint: Option<u32>,
 
     /// Write one JSON object a line for each weak key
     #[arg(long, conflicts_with = "csv")]
@@ -110,6 +120,11 @@ impl Options {
         self.progress || io::stderr().is_terminal()
     }
 
+    /// Returns the least time between two checkpoints, if it is not the default.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        self.checkpoint.map(|seconds| Duration::from_secs(seconds.into()))
+    }
+
     /// Returns the checks of each key by itself.
     pub(crate) fn checks(&self) -> Checks {
         Checks { small_factors: self.small_factors, fermat: self.fermat }
@@ -184,7 +199,8 @@ trees of the CPU backend; the memory of a GPU is checked by itself.
 --store writes the keys and their product to a file, which is replaced as a whole when it is
 complete, and --against compares new keys with it: name one file by both to extend it. The format
 has checksums, and docs/batch-gcd.md describes it. A job that is killed leaves the old store and the
-old output; run it again. A signal (Ctrl-C) ends the job early, a second one at once.
+old output; --resume continues it. Intermediate results are in the folder OUTPUT.trees until then. A
+signal (Ctrl-C) ends the job early, a second one at once.
 
 Exit status: 0, no weak key was found; 1, weak keys were found; 2, the job could not be done
 (arguments, files, entries that are no keys, device, memory); 3, it ended early: interrupted, or

@@ -13,6 +13,7 @@ use num_traits::One;
 use rayon::prelude::*;
 
 use super::keys::Collection;
+use super::records::Records;
 use crate::job::signals::STOP;
 
 /// A key that shares a factor, and its greatest common divisor with other keys.
@@ -80,20 +81,29 @@ impl Class {
 
     /// Returns the keys that share a factor with other keys of the class or with `numbers`, and
     /// their greatest common divisors with the product of all of these. All devices of the pool
-    /// compute.
+    /// compute, and go on from the records if there are any.
     pub(crate) fn sharing(
         &self,
         pool: &Pool,
         keys: &Collection,
         numbers: &[BigUint],
+        records: Option<&Records>,
     ) -> Result<Vec<Divided>> {
+        let records = records.map(|records| records.of_class(self.bits));
         if let [device] = pool.devices() {
             let rows = rows(device, keys, self.bits, &self.keys)?;
-            return divided(&self.keys, &rows.batch_gcd_against(numbers)?);
+            let divisors = match &records {
+                Some(records) => rows.resumable_batch_gcd(numbers, records)?,
+                None => rows.batch_gcd_against(numbers)?,
+            };
+            return divided(&self.keys, &divisors);
         }
         let modulus = |&key: &usize| keys.modulus(key);
         let moduli: Vec<_> = threads::install(|| self.keys.par_iter().map(modulus).collect());
-        let divisors = pool.batch_gcd_against(&moduli, numbers)?;
+        let divisors = match &records {
+            Some(records) => pool.resumable_batch_gcd(&moduli, numbers, records)?,
+            None => pool.batch_gcd_against(&moduli, numbers)?,
+        };
         Ok(self.keys.iter().copied().zip(divisors).filter(|(_, it)| !it.is_one()).collect())
     }
 }
@@ -250,7 +260,7 @@ mod tests {
         let mut shared = 0;
         for class in Class::all(&keys, &indices) {
             let found = |devices: Vec<Device>| {
-                class.sharing(&Pool::of(devices).unwrap(), &keys, &numbers).unwrap()
+                class.sharing(&Pool::of(devices).unwrap(), &keys, &numbers, None).unwrap()
             };
             let by_one = found(vec![Device::cpu()]);
             assert_eq!(found(vec![Device::cpu(); 3]), by_one);

@@ -119,12 +119,12 @@ struct Sum(&'static Work);
 
 impl Visit for Sum {
     fn record_u64(&mut self, field: &Field, value: u64) {
-        let sum = match field.name() {
-            "planned" => &self.0.planned,
-            "done" => &self.0.done,
+        match field.name() {
+            "planned" => self.0.planned.fetch_add(value, Ordering::Relaxed),
+            "done" => self.0.done.fetch_add(value, Ordering::Relaxed),
+            "resumed" => self.0.planned.fetch_sub(value, Ordering::Relaxed),
             _ => return,
         };
-        sum.fetch_add(value, Ordering::Relaxed);
     }
 
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
@@ -132,8 +132,11 @@ impl Visit for Sum {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::HashMap;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
     use gpuint::num_bigint::BigUint;
-    use gpuint::{Device, DynBatch};
+    use gpuint::{Checkpoint, Device, DynBatch};
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
@@ -187,5 +190,67 @@ pub(crate) mod tests {
         assert!(object["seconds_left"].as_f64() < object["seconds"].as_f64(), "{object}");
         work.begin("divisors", "others", Some(LineForm::Json));
         assert_eq!(line(Duration::ZERO), "");
+    }
+
+    /// Records in memory; the last one of `left` ends its call by a panic.
+    struct Ending {
+        records: Mutex<HashMap<String, Vec<u8>>>,
+        left: AtomicU64,
+    }
+
+    impl Checkpoint for Ending {
+        fn is_due(&self) -> bool {
+            true
+        }
+
+        fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) {
+            let mut record = Vec::new();
+            write(&mut record).unwrap();
+            self.records.lock().unwrap().insert(name.to_owned(), record);
+            if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                resume_unwind(Box::new("a record"));
+            }
+        }
+
+        fn load(
+            &self,
+            name: &str,
+            read: &mut dyn FnMut(&mut dyn io::Read) -> io::Result<()>,
+        ) -> bool {
+            let record = self.records.lock().unwrap().get(name).cloned();
+            record.is_some_and(|record| read(&mut record.as_slice()).is_ok())
+        }
+    }
+
+    #[test]
+    fn a_call_that_ends_at_a_record_repeats_a_fifth_of_the_work_at_most() {
+        let _events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows: Vec<BigUint> = (0..90u32).map(|it| BigUint::from(2 * it + 3).pow(40)).collect();
+        let rows = DynBatch::fitting(&Device::cpu(), &rows).unwrap();
+        let done_by = |checkpoint: &Ending| {
+            let work: &'static Work = Box::leak(Box::new(Work::new()));
+            let subscriber = tracing_subscriber::registry().with(Counter(work));
+            let call = || rows.resumable_batch_gcd(&[], checkpoint).unwrap();
+            let call = || tracing::subscriber::with_default(subscriber, call);
+            let is_whole = catch_unwind(AssertUnwindSafe(call)).is_ok();
+            let Part { planned, done, .. } = work.part(Duration::ZERO);
+            // Levels round their shares down.
+            assert!(!is_whole || done <= planned && planned - done < 100, "{done} of {planned}");
+            (is_whole, done)
+        };
+        let ending = |left| Ending { records: Mutex::default(), left: AtomicU64::new(left) };
+        let (_, whole) = done_by(&ending(u64::MAX));
+        let mut least = whole;
+        for records in 1.. {
+            let checkpoint = ending(records);
+            let (is_whole, first) = done_by(&checkpoint);
+            if is_whole {
+                assert!(records > 12 && least < whole / 20, "{records}, {least} of {whole}");
+                break;
+            }
+            let (_, second) = done_by(&checkpoint);
+            least = least.min(second);
+            assert!(first + second <= whole / 5 * 6, "{records}: {first}, {second} of {whole}");
+        }
     }
 }

@@ -94,6 +94,27 @@ pub fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Returns true if a folder exists, and refuses links, other files and folders of other users.
+pub fn is_own_folder(path: &Path) -> io::Result<bool> {
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        metadata => metadata?,
+    };
+    match system::other_owner(&metadata) {
+        _ if !metadata.is_dir() => Err(Refusal::new(path, "is not a folder").into()),
+        Some(reason) => Err(Refusal::new(path, reason).into()),
+        None => Ok(true),
+    }
+}
+
+/// Makes a folder for this user alone, unless [`is_own_folder`] returns true.
+pub fn make_own_folder(path: &Path) -> io::Result<()> {
+    match system::make_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => is_own_folder(path).map(drop),
+        made => made,
+    }
+}
+
 fn check(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     let reason = if metadata.is_symlink() {
         Some("is a symbolic link")
@@ -107,9 +128,10 @@ fn check(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
 
 #[cfg(unix)]
 mod system {
-    use std::fs::{File, Metadata, OpenOptions, Permissions};
+    use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
     use std::io;
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+    use std::path::Path;
 
     use rustix::fs::OFlags;
     use rustix::process::geteuid;
@@ -135,20 +157,27 @@ mod system {
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     }
 
+    pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(path)
+    }
+
+    pub(super) fn other_owner(metadata: &Metadata) -> Option<&'static str> {
+        (metadata.uid() != geteuid().as_raw()).then_some("belongs to another user")
+    }
+
     pub(super) fn owner_or_links(metadata: &Metadata) -> Option<&'static str> {
-        if metadata.uid() != geteuid().as_raw() {
-            return Some("belongs to another user");
-        }
-        (metadata.nlink() > 1).then_some("has a further name (a hard link)")
+        let has_links = || (metadata.nlink() > 1).then_some("has a further name (a hard link)");
+        other_owner(metadata).or_else(has_links)
     }
 }
 
 /// Windows: a new file inherits the access rights of its folder.
 #[cfg(windows)]
 mod system {
-    use std::fs::{File, Metadata, OpenOptions, Permissions};
+    use std::fs::{self, File, Metadata, OpenOptions, Permissions};
     use std::io;
     use std::os::windows::fs::OpenOptionsExt;
+    use std::path::Path;
 
     const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
@@ -160,6 +189,14 @@ mod system {
 
     pub(super) fn follow_no_link(options: &mut OpenOptions) {
         options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+    }
+
+    pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    pub(super) fn other_owner(_: &Metadata) -> Option<&'static str> {
+        None
     }
 
     pub(super) fn owner_or_links(_: &Metadata) -> Option<&'static str> {

@@ -20,6 +20,9 @@ const BUFFER: usize = 1 << 20;
 /// Time between two checkpoints, each of which waits for the disk.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// End of the name of a file that is assembled.
+const ASSEMBLED: &str = ".assembled";
+
 /// Format of a job's checkpoints.
 #[derive(Debug, Clone)]
 pub struct Format {
@@ -90,22 +93,22 @@ impl Names {
             }
             Err(_) => path.to_owned(),
         };
-        let with = |suffix| {
-            let mut name = target.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
         Ok(Self {
-            partial: with(".partial"),
-            checkpoint: with(".checkpoint"),
-            new_checkpoint: with(".checkpoint.new"),
+            partial: with_end(&target, ".partial"),
+            checkpoint: with_end(&target, ".checkpoint"),
+            new_checkpoint: with_end(&target, ".checkpoint.new"),
             target,
         })
     }
 
     /// Name of a file that [`OutputFile::assemble`] makes.
     pub fn assembled(&self) -> PathBuf {
-        assembled(&self.target)
+        with_end(&self.target, ASSEMBLED)
+    }
+
+    /// The name of the output with another end.
+    pub fn with_end(&self, end: &str) -> PathBuf {
+        with_end(&self.target, end)
     }
 
     /// The names beside that of the output.
@@ -114,9 +117,9 @@ impl Names {
     }
 }
 
-fn assembled(target: &Path) -> PathBuf {
+fn with_end(target: &Path, end: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
-    name.push(".assembled");
+    name.push(end);
     name.into()
 }
 
@@ -266,8 +269,10 @@ impl OutputFile {
         self.file.flush()?;
         self.save()?;
         self.file.seek(SeekFrom::Start(0))?;
-        let new =
-            files::open_or_make(&assembled(&self.target), self.checkpoint.permissions.as_ref())?;
+        let new = files::open_or_make(
+            &with_end(&self.target, ASSEMBLED),
+            self.checkpoint.permissions.as_ref(),
+        )?;
         new.set_len(0)?;
         Ok(new)
     }
@@ -278,7 +283,7 @@ impl OutputFile {
             new.set_permissions(old.permissions())?;
         }
         new.sync_all()?;
-        fs::rename(assembled(&self.target), &self.target)?;
+        fs::rename(with_end(&self.target, ASSEMBLED), &self.target)?;
         sync_folder(&self.target)?;
         // A job that is killed from here on has nothing to resume.
         self.checkpoint.write(&Progress::default())?;

@@ -1,0 +1,389 @@
+//! Records of a job's intermediate results, with which a job that was killed is continued.
+//!
+//! They are files of the folder `OUTPUT.trees`, which a job makes for its first record and removes
+//! when its output is complete. The lock of the output covers the folder. A file is
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 16 | [`MAGIC`] |
+//! | 32 | SHA-256 of the keys, of the store's products and of the options that change the work |
+//! | | the record |
+//! | 32 | SHA-256 of all of these |
+//!
+//! It is replaced as a whole by a renaming. A file of another length or hash is no record, and its
+//! work is done again.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gpuint::{Checkpoint, threads};
+use num_bigint::BigUint;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::analysis::Stored;
+use super::keys::Collection;
+use super::shared::Divided;
+use crate::job::files::{self, Refusal};
+use crate::job::input::BUFFER;
+
+/// First bytes of a record; the number is the version of the format.
+const MAGIC: &[u8; 16] = b"gpuint trees 1\n\0";
+const HASH_BYTES: usize = 32;
+/// Ends of the names of records, and of their successors until they are complete.
+const RECORD: &str = ".record";
+const NEW: &str = ".new";
+
+/// Least time between two records by default.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Part of the time of a job that records take by default, at most.
+const SHARE: u32 = 20;
+
+/// Reason why a job does not use the records of another one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RecordsError {
+    #[error("cannot use {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot resume from {}: the keys, the store or --store were not the same", .0.display())]
+    OtherKeys(PathBuf),
+}
+
+/// Records of a job.
+#[derive(Debug)]
+pub(crate) struct Records {
+    folder: PathBuf,
+    /// Hash of the work.
+    work: [u8; HASH_BYTES],
+    /// Least time between two records; `None` for the default.
+    interval: Option<Duration>,
+    start: Instant,
+    saved: Mutex<Saved>,
+}
+
+#[derive(Debug)]
+struct Saved {
+    last: Instant,
+    /// Time of all records.
+    time: Duration,
+    /// False after an error: the disk may be full.
+    is_usable: bool,
+}
+
+/// Hash of the work of a job: of the keys, of the products of a store, and of `is_stored`, true if
+/// the products of the keys are wanted.
+pub(crate) fn hash_of_work(
+    keys: &Collection,
+    stored: &Stored,
+    is_stored: bool,
+) -> [u8; HASH_BYTES] {
+    /// Keys of a hash of a thread.
+    const PART: usize = 1 << 14;
+    let of_part = |part: usize| {
+        let (mut hash, mut bytes) = (Sha256::new(), Vec::new());
+        for key in part..keys.len().min(part + PART) {
+            let words = keys.words(key);
+            bytes.clear();
+            bytes.extend((words.len() as u64).to_le_bytes());
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            hash.update(&bytes);
+        }
+        hash.finalize()
+    };
+    let parts: Vec<_> = threads::install(|| {
+        let parts = (0..keys.len()).into_par_iter().step_by(PART);
+        parts.map(of_part).collect()
+    });
+    let mut hash = Sha256::new();
+    hash.update([u8::from(is_stored)]);
+    hash.update((stored.keys as u64).to_le_bytes());
+    parts.iter().for_each(|part| hash.update(part));
+    for product in &stored.products {
+        hash.update(product.bits().to_le_bytes());
+        product.iter_u64_digits().for_each(|word| hash.update(word.to_le_bytes()));
+    }
+    hash.finalize().into()
+}
+
+/// End of the name of the folder with the records of an output.
+pub(crate) const FOLDER: &str = ".trees";
+
+impl Records {
+    /// Returns the records in a folder of the work with this hash. Without `resume`, earlier ones
+    /// are removed.
+    ///
+    /// # Errors
+    /// [`RecordsError`] for a folder of another program or user and, with `resume`, for records of
+    /// other work.
+    pub(crate) fn open(
+        folder: PathBuf,
+        work: [u8; HASH_BYTES],
+        interval: Option<Duration>,
+        resume: bool,
+    ) -> Result<Self, RecordsError> {
+        let now = Instant::now();
+        let saved = Saved { last: now, time: Duration::ZERO, is_usable: true }.into();
+        let records = Self { folder, work, interval, start: now, saved };
+        if !resume {
+            records.remove()?;
+        }
+        for path in records.files().map_err(|source| records.failed(source))? {
+            let is_other = |head: [u8; MAGIC.len() + HASH_BYTES]| head[MAGIC.len()..] != work;
+            if path.to_string_lossy().ends_with(RECORD) && head_of(&path).is_some_and(is_other) {
+                return Err(RecordsError::OtherKeys(records.folder));
+            }
+        }
+        Ok(records)
+    }
+
+    /// Returns the files of the folder, which is missing before the first record.
+    fn files(&self) -> io::Result<Vec<PathBuf>> {
+        if !files::is_own_folder(&self.folder)? {
+            return Ok(Vec::new());
+        }
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let name = path.to_string_lossy();
+            if !name.ends_with(RECORD) && !name.ends_with(NEW) {
+                return Err(Refusal::new(&path, "is no record of this command").into());
+            }
+            files.push(path);
+        }
+        Ok(files)
+    }
+
+    /// Removes the records.
+    ///
+    /// # Errors
+    /// [`RecordsError::Folder`].
+    pub(crate) fn remove(&self) -> Result<(), RecordsError> {
+        let removed = self.files().and_then(|files| {
+            files.iter().try_for_each(fs::remove_file)?;
+            match fs::remove_dir(&self.folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        });
+        removed.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> RecordsError {
+        RecordsError::Folder { path: self.folder.clone(), source }
+    }
+
+    /// Returns the records of the trees over a class of keys of at most `bits` bits.
+    pub(crate) fn of_class(&self, bits: u64) -> ClassRecords<'_> {
+        ClassRecords { records: self, bits }
+    }
+
+    /// Saves the products of classes.
+    pub(crate) fn save_products(&self, products: &[Vec<BigUint>]) {
+        self.save("products", &mut |out| {
+            for products in products {
+                write_words(out, [products.len() as u64])?;
+                products.iter().try_for_each(|product| write_number(out, product))?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Returns the products of classes that are recorded.
+    pub(crate) fn products(&self) -> Vec<Vec<BigUint>> {
+        let mut products = Vec::new();
+        let is_read = self.load("products", &mut |content| {
+            products = Vec::new();
+            while let Some(count) = next_word(content)? {
+                products.push((0..count).map(|_| read_number(content)).collect::<io::Result<_>>()?);
+            }
+            Ok(())
+        });
+        if is_read { products } else { Vec::new() }
+    }
+
+    /// Saves the divisors of keys of the first `classes` classes.
+    pub(crate) fn save_divisors(&self, classes: usize, found: &[Divided]) {
+        self.save("divisors", &mut |out| {
+            write_words(out, [classes as u64])?;
+            for (key, divisor) in found {
+                write_words(out, [*key as u64])?;
+                write_number(out, divisor)?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Returns the number of classes whose divisors are recorded, and the divisors.
+    pub(crate) fn divisors(&self) -> (usize, Vec<Divided>) {
+        let (mut classes, mut found) = (0, Vec::new());
+        let is_read = self.load("divisors", &mut |content| {
+            classes = next_word(content)?.unwrap_or(0) as usize;
+            while let Some(key) = next_word(content)? {
+                found.push((key as usize, read_number(content)?));
+            }
+            Ok(())
+        });
+        if is_read { (classes, found) } else { (0, Vec::new()) }
+    }
+
+    /// Returns true if the next intermediate result is to be saved.
+    pub(crate) fn is_due(&self) -> bool {
+        let saved = self.saved();
+        let is_after = saved.last.elapsed() >= self.interval.unwrap_or(INTERVAL);
+        let is_cheap = self.interval.is_some() || saved.time * SHARE <= self.start.elapsed();
+        saved.is_usable && is_after && is_cheap
+    }
+
+    fn saved(&self) -> MutexGuard<'_, Saved> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self, name: &str, end: &str) -> PathBuf {
+        self.folder.join(format!("{}{end}", name.replace(' ', "-")))
+    }
+
+    fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        let start = Instant::now();
+        let result = self.write(name, write);
+        let mut saved = self.saved();
+        saved.last = Instant::now();
+        saved.time += start.elapsed();
+        if let Err(error) = result
+            && std::mem::replace(&mut saved.is_usable, false)
+        {
+            let folder = self.folder.display();
+            // Standard error may be closed.
+            let _ = writeln!(io::stderr(), "batch-gcd: no further records in {folder}: {error}");
+        }
+    }
+
+    fn write(
+        &self,
+        name: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        files::make_own_folder(&self.folder)?;
+        let (path, new) = (self.path(name, RECORD), self.path(name, NEW));
+        let file = files::open_or_make(&new, None)?;
+        file.set_len(0)?;
+        let mut out = Hashed { inner: BufWriter::with_capacity(BUFFER, file), hash: Sha256::new() };
+        out.write_all(MAGIC)?;
+        out.write_all(&self.work)?;
+        write(&mut out)?;
+        let Hashed { mut inner, hash } = out;
+        inner.write_all(&hash.finalize())?;
+        inner.flush()?;
+        inner.get_ref().sync_data()?;
+        fs::rename(&new, &path)
+    }
+
+    fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
+        files::is_own_folder(&self.folder)
+            .and_then(|is_there| Ok(is_there && self.read(name, read)?))
+            .unwrap_or(false)
+    }
+
+    /// Reads a record; returns true if it is whole.
+    fn read(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let file = files::open(&self.path(name, RECORD))?;
+        let length = file.metadata()?.len().checked_sub(HASH_BYTES as u64);
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        let content = (&mut file).take(length.ok_or(io::ErrorKind::UnexpectedEof)?);
+        let mut content = Hashed { inner: content, hash: Sha256::new() };
+        let mut head = [0; MAGIC.len() + HASH_BYTES];
+        content.read_exact(&mut head)?;
+        if head[..MAGIC.len()] != *MAGIC || head[MAGIC.len()..] != self.work {
+            return Ok(false);
+        }
+        read(&mut content)?;
+        let is_end = content.inner.limit() == 0;
+        let computed = content.hash.finalize();
+        let mut hash = [0; HASH_BYTES];
+        file.read_exact(&mut hash)?;
+        Ok(is_end && computed[..] == hash)
+    }
+}
+
+/// Returns the first bytes of a record; `None` if it is cut short or no record.
+fn head_of(path: &Path) -> Option<[u8; MAGIC.len() + HASH_BYTES]> {
+    let mut head = [0; MAGIC.len() + HASH_BYTES];
+    files::open(path).and_then(|mut file: File| file.read_exact(&mut head)).ok()?;
+    Some(head).filter(|head| head.starts_with(MAGIC))
+}
+
+/// Records of the trees over a class of keys.
+pub(crate) struct ClassRecords<'r> {
+    records: &'r Records,
+    bits: u64,
+}
+
+impl Checkpoint for ClassRecords<'_> {
+    fn is_due(&self) -> bool {
+        self.records.is_due()
+    }
+
+    fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        self.records.save(&format!("{} {name}", self.bits), write);
+    }
+
+    fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
+        self.records.load(&format!("{} {name}", self.bits), read)
+    }
+}
+
+/// Reads or writes bytes, and computes their hash.
+struct Hashed<I> {
+    inner: I,
+    hash: Sha256,
+}
+
+impl<I: Write> Write for Hashed<I> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<I: Read> Read for Hashed<I> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hash.update(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+fn write_words<const N: usize>(out: &mut dyn Write, words: [u64; N]) -> io::Result<()> {
+    words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
+}
+
+fn write_number(out: &mut dyn Write, number: &BigUint) -> io::Result<()> {
+    write_words(out, [number.bits().div_ceil(64)])?;
+    number.iter_u64_digits().try_for_each(|word| write_words(out, [word]))
+}
+
+/// Reads a word; `None` at the end.
+fn next_word(content: &mut dyn Read) -> io::Result<Option<u64>> {
+    let mut word = [0; 8];
+    match content.read_exact(&mut word) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        read => read.map(|()| Some(u64::from_le_bytes(word))),
+    }
+}
+
+fn read_number(content: &mut dyn Read) -> io::Result<BigUint> {
+    let words = next_word(content)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let mut bytes = Vec::new();
+    content.take(words.saturating_mul(8)).read_to_end(&mut bytes)?;
+    Ok(BigUint::from_bytes_le(&bytes))
+}
