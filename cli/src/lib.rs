@@ -17,7 +17,6 @@ mod batch_gcd {
     pub(crate) mod distinct;
     pub(crate) mod documents;
     pub(crate) mod errors;
-    pub(crate) mod event;
     pub(crate) mod format;
     pub(crate) mod keys;
     pub(crate) mod lines;
@@ -65,6 +64,7 @@ pub mod job {
     pub mod destination;
     pub mod devices;
     pub mod digits;
+    pub mod event;
     pub mod files;
     pub mod input;
     pub mod output;

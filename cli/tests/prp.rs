@@ -781,6 +781,20 @@ fn results_are_continued_after_any_end() {
     assert!(run_error(&same).contains("would write over it"));
 }
 
+#[test]
+fn progress_is_a_line_or_an_object_on_standard_error() {
+    let folder = Folder::new("progress");
+    let file = folder.write("file", "2^127-1\n2^61-1\n2^67-1\n");
+    let text = run(&[&file, "--progress"], "").stderr;
+    assert!(text.starts_with("3 candidates: "), "{text}");
+    let json = run(&[&file, "--progress", "--json"], "");
+    let first = json.stderr.lines().next().unwrap();
+    let object: serde_json::Value = serde_json::from_str(first).unwrap();
+    assert_eq!((&object["phase"], &object["stage"]), (&"tests".into(), &"3 candidates".into()));
+    assert_eq!((object["done"].as_f64(), object["seconds_left"].as_f64()), (Some(1.0), Some(0.0)));
+    assert_eq!(json.lines().len(), 3);
+}
+
 #[cfg(unix)]
 #[test]
 fn killed_job_loses_nothing_and_repeats_nothing() {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::event::{Event, LineForm, State};
 use super::work::WORK;
+use crate::job::event::{Event, LineForm, State};
 
 /// Part of a job with a time of its own in the closing line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

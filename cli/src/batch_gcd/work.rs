@@ -11,7 +11,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer};
 
-use super::event::{Event as Line, LineForm, State};
+use crate::job::event::{Event as Line, LineForm, State};
 use crate::job::units::Time;
 
 /// The work of the stage in progress.

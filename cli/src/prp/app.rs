@@ -18,6 +18,7 @@ use super::options::{Format, Options};
 use super::prepare::Row;
 use super::verdict::{self, Style, Verdict};
 use crate::job::devices::DeviceError;
+use crate::job::event::{LineForm, Reports};
 use crate::job::input::{BUFFER, InputError, is_stream, refuse_same_file};
 use crate::job::progress::progress_bar;
 use crate::job::status::Status;
@@ -85,7 +86,13 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         wave: wave(&pool),
         batch_rows: options.batch_rows.map_or(usize::MAX, NonZeroUsize::get),
     };
-    let bar = progress_bar(progress, input::size(&options.files), input.bytes());
+    let size = input::size(&options.files);
+    let bar = progress_bar(progress, size, input.bytes());
+    let form = if options.format() == Format::Json { LineForm::Json } else { LineForm::Text };
+    // Without a size there is no part that is done.
+    let mut reports = size
+        .filter(|_| options.progress && !progress)
+        .map(|size| Reports::new(form, "tests", [input.bytes(), size]));
     let mut status = if done.has_rejected { Status::RowsRejected } else { Status::Done };
     let mut count = 0u64;
     let write = |rows: &[Row], bytes| {
@@ -103,6 +110,9 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             count += 1;
         }
         bar.set_position(bytes);
+        if let Some(reports) = &mut reports {
+            reports.passed(bytes, &format!("{count} candidates"), None, stderr);
+        }
         bar.set_message(format!(", {count} candidates{}", Rate(count, start.elapsed())));
         output.append(&lines(rows, style))
     };
@@ -125,6 +135,9 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
                 return Ok(Status::Stopped);
             }
         };
+    if let Some(reports) = &reports {
+        reports.ended(&format!("{count} candidates"), stderr);
+    }
     let closing = Closing { summary: &summary, pool: &pool, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)

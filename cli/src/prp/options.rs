@@ -59,6 +59,11 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
+    /// Write a line with the part of the candidates that is done and the time left to standard
+    /// error every 10 seconds, where that is no terminal; with --json an object, every second
+    #[arg(long)]
+    pub(crate) progress: bool,
+
     /// End after the first prime or probable prime
     #[arg(long)]
     pub(crate) stop_on_prime: bool,
