@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -75,12 +76,25 @@ def wrapped(value: int, bits: int, name: str) -> int:
 
 def choice(value: object, name: str, choices: Collection[str]) -> str:
     """Returns a text that is one of the choices."""
+    chosen = string(value, name)
+    if chosen not in choices:
+        shown = ", ".join(f'"{other}"' for other in choices)
+        raise ValueError(f'{name} is one of {shown}, not "{chosen}"')
+    return chosen
+
+
+def string(value: object, name: str) -> str:
+    """Returns a `str`."""
     if not isinstance(value, str):
         raise wrong_type(name, "a str", value)
-    if value not in choices:
-        shown = ", ".join(f'"{other}"' for other in choices)
-        raise ValueError(f'{name} is one of {shown}, not "{value}"')
     return value
+
+
+def path(file: object) -> str:
+    """Returns the path of an argument `file`."""
+    if not isinstance(file, (str, os.PathLike)):
+        raise wrong_type("file", "a path", file)
+    return os.fspath(file)
 
 
 def text_base(value: object, name: str) -> int:

@@ -115,16 +115,7 @@ class Rows(NumpyProtocol, Generic[_Value]):
             start, stop, step = key.indices(len(self))
             if step == 1:
                 return self._slice(start, max(start, stop))
-            return self._gather(np.arange(start, stop, step, dtype=np.int64))
-        bits = _bits_of(key)
-        if bits is None:
-            if not isinstance(key, (list, range, np.ndarray)):
-                expected = "an int, a slice, a Mask, or a list or numpy array of ints or bools"
-                raise wrong_type("key", expected, key)
-            return self._gather(int64s(key, "key"))
-        if bits.shape != self.shape:
-            raise MismatchError(f"key has the shape {bits.shape} and the rows {self.shape}")
-        return self._gather(np.flatnonzero(bits).astype(np.int64))
+        return self._gather(selected(key, len(self), "key"))
 
     def gather(self, rows: Numbers) -> Self:
         """Returns the rows of these numbers, in this order; a row may come several times."""
@@ -228,6 +219,21 @@ def _parts(arrays: Iterable[_R]) -> list[_R]:
         if not isinstance(part, Rows) or type(part) is not kind:
             raise wrong_type("arrays", f"of arrays of one type, as {kind.__name__}", part)
     return parts
+
+
+def selected(key: object, rows: int, name: str) -> npt.NDArray[np.int64]:
+    """Returns the numbers of the rows that a key selects, which is no int."""
+    if isinstance(key, slice):
+        return np.arange(*key.indices(rows), dtype=np.int64)
+    bits = _bits_of(key)
+    if bits is None:
+        if not isinstance(key, (list, range, np.ndarray)):
+            expected = "an int, a slice, a Mask, or a list or numpy array of ints or bools"
+            raise wrong_type(name, expected, key)
+        return int64s(key, name)
+    if bits.shape != (rows,):
+        raise MismatchError(f"{name} has the shape {bits.shape} and the rows {(rows,)}")
+    return np.flatnonzero(bits).astype(np.int64)
 
 
 def _bits_of(key: object) -> npt.NDArray[np.bool_] | None:

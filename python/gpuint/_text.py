@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from . import _gpuint
-from ._arguments import items, text_base, wrong_type
+from ._arguments import items, path, text_base, wrong_type
 from ._array import Array, rows_of
 from ._device import Device, DeviceLike
 from ._widths import narrowest
@@ -54,7 +54,7 @@ def loadtxt(
 
     A byte order mark at the begin of the file is ignored.
     """
-    data = Path(_path(file)).read_bytes()
+    data = Path(path(file)).read_bytes()
     return from_text(data.removeprefix(b"\xef\xbb\xbf"), base, bits, device)
 
 
@@ -63,7 +63,7 @@ def savetxt(file: _File, rows: Array | Iterable[int], base: Base = 10) -> None:
 
     Hexadecimal numbers have the prefix `0x`.
     """
-    Path(_path(file)).write_bytes(rows_of(rows, "rows").to_text(base))
+    Path(path(file)).write_bytes(rows_of(rows, "rows").to_text(base))
 
 
 def _rows(texts: Any) -> Any:
@@ -79,10 +79,3 @@ def _rows(texts: Any) -> Any:
         if not isinstance(row, (str, bytes)):
             raise wrong_type("texts", "of str or bytes", row)
     return rows
-
-
-def _path(file: object) -> str:
-    path = file if isinstance(file, (str, os.PathLike)) else None
-    if path is None:
-        raise wrong_type("file", "a path", file)
-    return os.fspath(path)

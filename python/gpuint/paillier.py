@@ -18,16 +18,30 @@ generation depend on secret values: SECURITY.md of the repository states who can
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
-from ._arguments import as_int, count, int64s, integer, items, unsigned, wrong_type
+from ._arguments import (
+    as_int,
+    column,
+    count,
+    int64s,
+    integer,
+    items,
+    path,
+    short,
+    string,
+    unsigned,
+    wrong_type,
+)
 from ._device import Device, DeviceLike
+from ._rows import Key, selected
 from .errors import MismatchError, ParseError, RangeError
 
 __all__ = [
@@ -58,7 +72,9 @@ class PublicKey:
     def __init__(self, n: int, short_base: int | None = None) -> None:
         """Makes the key of a modulus of 1024 to 8192 bits."""
         base = None if short_base is None else unsigned(short_base, "short_base")
-        self._take(_gpuint.PaillierPublicKey.of_modulus(unsigned(n, "n"), base))
+        modulus = unsigned(n, "n")
+        with _naming("n"):
+            self._take(_gpuint.PaillierPublicKey.of_modulus(modulus, base))
 
     def _take(self, key: _gpuint.PaillierPublicKey) -> None:
         self._key = key
@@ -73,7 +89,8 @@ class PublicKey:
     @classmethod
     def from_jwk(cls, text: str) -> Self:
         """Reads the key from the JWK of this package or of `phe`."""
-        return cls._of(_gpuint.PaillierPublicKey.from_jwk(text))
+        with _naming("text"):
+            return cls._of(_gpuint.PaillierPublicKey.from_jwk(string(text, "text")))
 
     def to_jwk(self) -> str:
         """Returns the key as JWK."""
@@ -82,7 +99,7 @@ class PublicKey:
     @classmethod
     def from_phe(cls, key: Any) -> Self:
         """Makes the key of a `phe.PaillierPublicKey`."""
-        return cls(key.n)
+        return cls(*_numbers_of(key, ["n"], "a phe.PaillierPublicKey"))
 
     def to_phe(self) -> Any:
         """Returns the key as a `phe.PaillierPublicKey`."""
@@ -106,7 +123,7 @@ class PublicKey:
         return self._key.short_base
 
     def _encryptor(self, device: Device, short: bool | None) -> _gpuint.PaillierEncryptor:
-        is_short = self._key.short_base is not None if short is None else short
+        is_short = self._key.short_base is not None if short is None else bool(short)
         key = device, device._kind, is_short
         found = self._encryptors.get(key)
         if found is None:
@@ -133,6 +150,7 @@ class PublicKey:
         """
         device = Device(device)
         encryptor = self._encryptor(device, short)
+        exponent = None if exponent is None else _exponent(exponent, "exponent")
         if hasattr(values, "__array__"):
             values = np.asarray(values)
         floats = _floats(values)
@@ -140,7 +158,7 @@ class PublicKey:
             numbers = encryptor.encrypt_floats(floats, exponent)
         else:
             numbers = encryptor.encrypt(*_encoded(values, exponent))
-        return EncryptedArray(numbers, self, device)
+        return EncryptedArray._of(numbers, self, device)
 
     def from_ciphertexts(
         self, ciphertexts: Sequence[int], exponents: Sequence[int], device: DeviceLike = None
@@ -148,22 +166,33 @@ class PublicKey:
         """Makes an array of ciphertexts and exponents that were computed elsewhere."""
         device = Device(device)
         encryptor = self._encryptor(device, None)
-        numbers = [unsigned(value, "ciphertexts") for value in ciphertexts]
-        return EncryptedArray(encryptor.of_ciphertexts(numbers, list(exponents)), self, device)
+        expected = "an iterable of ints"
+        numbers = [
+            unsigned(value, "ciphertexts") for value in items(ciphertexts, "ciphertexts", expected)
+        ]
+        powers = [
+            _exponent(value, "exponents") for value in items(exponents, "exponents", expected)
+        ]
+        return EncryptedArray._of(encryptor.of_ciphertexts(numbers, powers), self, device)
 
     def numbers_from_phe(self, numbers: Sequence[Any], device: DeviceLike = None) -> EncryptedArray:
         """Makes an array of objects `phe.EncryptedNumber` of this key."""
-        for row, number in enumerate(numbers):
+        expected = "an iterable of phe.EncryptedNumber"
+        given = items(numbers, "numbers", expected)
+        for row, number in enumerate(given):
+            if not hasattr(number, "ciphertext"):
+                raise wrong_type("numbers", expected, number)
             if number.public_key.n != self.n:
                 raise MismatchError(f"the number of row {row} belongs to another key", row)
-        ciphertexts = [number.ciphertext() for number in numbers]
-        return self.from_ciphertexts(ciphertexts, [number.exponent for number in numbers], device)
+        ciphertexts = [number.ciphertext() for number in given]
+        return self.from_ciphertexts(ciphertexts, [number.exponent for number in given], device)
 
     def numbers_from_json(self, texts: Sequence[str], device: DeviceLike = None) -> EncryptedArray:
         """Reads numbers of this key, each as the JSON that `pheutil encrypt` writes."""
         device = Device(device)
         encryptor = self._encryptor(device, None)
-        return EncryptedArray(encryptor.of_json(list(texts)), self, device)
+        lines = [string(text, "texts") for text in items(texts, "texts", "an iterable of str")]
+        return EncryptedArray._of(encryptor.of_json(lines), self, device)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PublicKey) and self.n == other.n
@@ -188,7 +217,9 @@ class PrivateKey:
 
     def __init__(self, p: int, q: int) -> None:
         """Makes the key of two primes. It has no base for short exponents."""
-        self._take(_gpuint.PaillierPrivateKey.of_factors(unsigned(p, "p"), unsigned(q, "q")))
+        factors = unsigned(p, "p"), unsigned(q, "q")
+        with _naming("p and q"):
+            self._take(_gpuint.PaillierPrivateKey.of_factors(*factors))
 
     def _take(self, key: _gpuint.PaillierPrivateKey) -> None:
         self._key = key
@@ -207,13 +238,14 @@ class PrivateKey:
 
         `safe` asks for safe primes. They take about `bits / 20` times longer.
         """
-        handle = Device(device)._handle
-        return cls._of(_gpuint.PaillierPrivateKey.generate(handle, count(bits, "bits"), safe))
+        handle, size = Device(device)._handle, count(bits, "bits")
+        return cls._of(_gpuint.PaillierPrivateKey.generate(handle, size, bool(safe)))
 
     @classmethod
     def from_jwk(cls, text: str) -> Self:
         """Reads the key from the JWK of this package or of `phe`."""
-        return cls._of(_gpuint.PaillierPrivateKey.from_jwk(text))
+        with _naming("text"):
+            return cls._of(_gpuint.PaillierPrivateKey.from_jwk(string(text, "text")))
 
     def to_jwk(self) -> str:
         """Returns the key as JWK. Write it to a file that nobody else can read."""
@@ -222,7 +254,7 @@ class PrivateKey:
     @classmethod
     def from_phe(cls, key: Any) -> Self:
         """Makes the key of a `phe.PaillierPrivateKey`."""
-        return cls(key.p, key.q)
+        return cls(*_numbers_of(key, ["p", "q"], "a phe.PaillierPrivateKey"))
 
     def to_phe(self) -> Any:
         """Returns the key as a `phe.PaillierPrivateKey`."""
@@ -240,6 +272,8 @@ class PrivateKey:
 
         Raises `RangeError` with the lowest row whose number has overflowed.
         """
+        if not isinstance(encrypted, EncryptedArray):
+            raise wrong_type("encrypted", "an EncryptedArray", encrypted)
         device = encrypted.device
         prepared = device, device._kind
         decryptor = self._decryptors.get(prepared)
@@ -271,14 +305,20 @@ class EncryptedArray:
     _key: PublicKey
     _numbers: _gpuint.PaillierNumbers
 
-    def __init__(self, numbers: _gpuint.PaillierNumbers, key: PublicKey, device: Device) -> None:
-        """Use `PublicKey.encrypt`."""
+    def __init__(self, *arguments: object, **named: object) -> None:
+        """Raises `TypeError`: `PublicKey.encrypt` makes encrypted numbers."""
+        raise TypeError("EncryptedArray is made by PublicKey.encrypt or PublicKey.from_ciphertexts")
+
+    @classmethod
+    def _of(cls, numbers: _gpuint.PaillierNumbers, key: PublicKey, device: Device) -> Self:
+        self = cls.__new__(cls)
         self._numbers = numbers
         self._key = key
         self._device = device
+        return self
 
     def _with(self, numbers: _gpuint.PaillierNumbers) -> EncryptedArray:
-        return EncryptedArray(numbers, self._key, self._device)
+        return EncryptedArray._of(numbers, self._key, self._device)
 
     @property
     def device(self) -> Device:
@@ -338,11 +378,11 @@ class EncryptedArray:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, rows: slice | Sequence[int] | npt.NDArray[Any]) -> EncryptedArray:
+    def __getitem__(self, rows: Key) -> EncryptedArray:
+        """Returns a copy of rows: of a slice, of numbers of rows, or of the bits of a mask."""
         if as_int(rows) is not None:
             raise TypeError("rows are a slice, indices or a mask, not an int")
-        numbers = np.arange(len(self), dtype=np.int64)[rows]
-        return self._with(self._numbers.gather(np.ascontiguousarray(numbers)))
+        return self._with(self._numbers.gather(selected(rows, len(self), "rows")))
 
     def _plain(self, other: Any) -> tuple[list[int], list[int]]:
         """Encodes numbers of which one stands for all rows."""
@@ -408,7 +448,8 @@ class Packing:
         if not isinstance(key, PublicKey):
             raise wrong_type("key", "a PublicKey", key)
         bits, most = count(value_bits, "value_bits"), count(terms, "terms", least=1)
-        self._packing = _gpuint.PaillierPacking.of_key(key._key, bits, most)
+        with _naming("value_bits and terms"):
+            self._packing = _gpuint.PaillierPacking.of_key(key._key, bits, most)
 
     @property
     def slots(self) -> int:
@@ -420,7 +461,10 @@ class Packing:
 
         Raises `RangeError` with the lowest row with a value out of range.
         """
-        matrix = np.asarray(values)
+        try:
+            matrix = np.asarray(values)
+        except ValueError:
+            raise MismatchError("values has rows of different lengths") from None
         if matrix.ndim != 2:
             raise MismatchError(f"values has two dimensions, (rows, slots), not {matrix.ndim}")
         width = self._width(matrix.shape[1], "values")
@@ -432,7 +476,8 @@ class Packing:
         Raises `RangeError` with the lowest row that has bits above its slots.
         """
         width = self._width(count(width, "width"), "width")
-        plaintexts = [integer(number, "numbers") for number in numbers]
+        given = items(numbers, "numbers", "an iterable of ints")
+        plaintexts = [integer(number, "numbers") for number in given]
         values = np.frombuffer(self._packing.unpack(plaintexts, width), np.int64)
         return values.reshape(len(plaintexts), width)
 
@@ -454,10 +499,15 @@ def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedA
     import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import pyarrow.parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
+    if not isinstance(columns, Mapping):
+        raise wrong_type("columns", "a mapping of names to EncryptedArray", columns)
     arrays = list(columns.values())
     if not arrays:
         raise MismatchError("columns has no column")
     for name, array in columns.items():
+        string(name, "name of columns")
+        if not isinstance(array, EncryptedArray):
+            raise wrong_type("columns", "a mapping of names to EncryptedArray", array)
         if array.public_key != arrays[0].public_key:
             raise MismatchError(f'the column "{name}" belongs to another key')
     key = arrays[0].public_key
@@ -473,7 +523,7 @@ def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedA
 
     table = pyarrow.table({name: column(array) for name, array in columns.items()})
     metadata = {_KEY: key.to_jwk().encode()}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), os.fspath(file))
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path(file))
 
 
 def read_parquet(
@@ -489,8 +539,15 @@ def read_parquet(
     import pyarrow
     import pyarrow.parquet
 
-    names = None if columns is None else list(columns)
-    table = pyarrow.parquet.read_table(os.fspath(file), columns=names)
+    names = None
+    if columns is not None:
+        expected = "an iterable of str"
+        names = [string(name, "columns") for name in items(columns, "columns", expected)]
+    known = pyarrow.parquet.read_schema(path(file)).names
+    for name in names or []:
+        if name not in known:
+            raise MismatchError(f'columns names "{name}", which the file does not have')
+    table = pyarrow.parquet.read_table(path(file), columns=names)
     jwk = (table.schema.metadata or {}).get(_KEY)
     if jwk is None:
         raise ParseError("the file has no public key in its metadata")
@@ -515,7 +572,7 @@ Numbers = int | float | Sequence[int | float] | npt.NDArray[Any]
 def _floats(values: Any) -> npt.NDArray[np.float64] | None:
     """Returns a column of floats; `None` if it has other elements."""
     if isinstance(values, np.ndarray):
-        is_float = values.dtype.kind == "f" and values.ndim == 1
+        is_float = column(values, "values").dtype.kind == "f"
     else:
         is_float = isinstance(values, list) and all(isinstance(value, float) for value in values)
     return np.ascontiguousarray(values, np.float64) if is_float else None
@@ -551,6 +608,31 @@ def _encoded(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
         else:
             raise wrong_type("values", "ints or floats", value)
     return mantissas, exponents
+
+
+@contextlib.contextmanager
+def _naming(arguments: str) -> Iterator[None]:
+    """Names the arguments in errors of the key or the text that they make."""
+    try:
+        yield
+    except (ParseError, RangeError) as error:
+        raise type(error)(f"{arguments}: {error}", error.row) from None
+
+
+def _exponent(value: object, name: str) -> int:
+    """Returns an exponent of 16, which has 32 bits."""
+    exponent = integer(value, name)
+    if not -(2**31) <= exponent < 2**31:
+        raise RangeError(f"{name} has at most 32 bits, not {short(exponent)}")
+    return exponent
+
+
+def _numbers_of(key: object, names: list[str], expected: str) -> list[int]:
+    """Returns the numbers of a key of `phe`."""
+    numbers = [getattr(key, name, None) for name in names]
+    if any(as_int(number) is None for number in numbers):
+        raise wrong_type("key", expected, key)
+    return [unsigned(number, "key") for number in numbers]
 
 
 def _decoded(row: int, mantissa: int, exponent: int) -> int | float:

@@ -7,7 +7,7 @@ use gpuint_paillier::{
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use crate::buffer::{Distances, Elements, Integers};
+use crate::buffer::{Distances, Elements, Integers, RowNumbers};
 use crate::device::Device;
 use crate::error::{detached_as, exception, exception_of};
 use crate::methods::bytes_of;
@@ -262,9 +262,9 @@ impl PaillierNumbers {
         detached(py, || self.0.sum_by(group, groups)).map(Self)
     }
 
-    fn gather(&self, py: Python<'_>, rows: Distances) -> PyResult<Self> {
-        let rows = rows.as_slice();
-        detached(py, || self.0.gather(rows)).map(Self)
+    fn gather(&self, py: Python<'_>, rows: RowNumbers) -> PyResult<Self> {
+        let rows = rows.among(py, self.0.len())?;
+        detached(py, || self.0.gather(&rows)).map(Self)
     }
 }
 

@@ -72,6 +72,19 @@ def test_operators_are_those_of_the_values(key, encrypt):
         x * y
 
 
+def test_rows_are_selected_as_those_of_arrays(key, encrypt):
+    encrypted = encrypt([1, 2, 3])
+    assert key.decrypt(encrypted[[-1, 0]]) == [3, 1]
+    assert key.decrypt(encrypted[::-2]) == [3, 1]
+    mask = gpuint.array([1, 2, 3], device="cpu") > 1
+    assert key.decrypt(encrypted[mask]) == [2, 3]
+    with pytest.raises(gpuint.RowError) as caught:
+        encrypted[[0, 3]]
+    assert caught.value.row == 3
+    with pytest.raises(gpuint.MismatchError, match="rows has the shape"):
+        encrypted[[True, False]]
+
+
 def test_errors_have_their_row(key, encrypt):
     limit = key.public_key.max_int
     for bad in [limit + 1, -limit - 1, math.inf, math.nan]:
