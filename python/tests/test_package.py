@@ -1,11 +1,13 @@
 """Documentation, examples, notebook and types."""
 
 import doctest
+import importlib
 import importlib.metadata
 import inspect
 import json
 import os
 import pathlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -53,8 +55,14 @@ def test_version_is_that_of_the_package():
     assert gpuint.__version__ == importlib.metadata.version("gpuint")
 
 
-def test_docstring_examples_run():
-    assert doctest.testmod(gpuint).failed == 0
+def test_docstring_examples_of_all_modules_run():
+    modules = [gpuint] + [
+        importlib.import_module(f"gpuint.{module.name}")
+        for module in pkgutil.iter_modules(gpuint.__path__)
+    ]
+    results = [doctest.testmod(module) for module in modules]
+    assert sum(result.failed for result in results) == 0
+    assert sum(result.attempted for result in results) > 50
 
 
 def test_public_names_are_documented():
