@@ -6,7 +6,6 @@ use super::limbs::{
     shift_right, sub_assign,
 };
 use super::rows::{Failed, Outcome, Row, Rows};
-use crate::backend::SKIPPED_ROW;
 use crate::error::Result;
 
 pub(super) fn add(rows: Rows<'_>) -> Result<Failed> {
@@ -122,14 +121,8 @@ pub(super) fn bitwise(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn gather(rows: Rows<'_>) -> Result<Failed> {
-    let row_bytes = rows.bits / 8;
-    rows.each(0, |Row { ins: [_, index, _], outs: [out, _], all: [all, ..], .. }, _| {
-        if index[0] != SKIPPED_ROW {
-            let source = &all[index[0] as usize * row_bytes..][..row_bytes];
-            bytemuck::cast_slice_mut(out)[..row_bytes].copy_from_slice(source);
-        }
-        Outcome::default()
-    })
+    rows.gather();
+    Ok(None)
 }
 
 pub(super) fn lookup(rows: Rows<'_>) -> Result<Failed> {

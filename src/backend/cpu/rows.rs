@@ -6,7 +6,7 @@ use gpuint_catalogue::Operand;
 
 use super::prepared;
 use crate::backend::host::{self, zeroed_vec};
-use crate::backend::{Buffer, Call, Operands, Params};
+use crate::backend::{Buffer, Call, Operands, Params, SKIPPED_ROW};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Stop};
 
@@ -238,6 +238,19 @@ impl<'a> Rows<'a> {
     /// Limbs of a row.
     pub(super) fn limbs(&self) -> usize {
         self.bits.div_ceil(u64::BITS as usize)
+    }
+
+    /// Copies rows of the first input, by the row numbers of the second. The loop is shorter than
+    /// that of [`each`](Self::each), so that loads of more rows overlap.
+    pub(super) fn gather(self) {
+        let Self { first, count, ins: [source, numbers, _], outs: [out, _], .. } = self;
+        let numbers: &[u64] = &bytemuck::cast_slice(numbers.bytes)[first..first + count];
+        let row_bytes = out.row_bytes;
+        for (&number, out) in numbers.iter().zip(out.bytes.chunks_exact_mut(row_bytes)) {
+            if number != SKIPPED_ROW {
+                out.copy_from_slice(&source.bytes[number as usize * row_bytes..][..row_bytes]);
+            }
+        }
     }
 
     /// Computes row by row. `work` gets the operands and `scratch` limbs, in which the row before
