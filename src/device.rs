@@ -346,13 +346,15 @@ impl Device {
         self.inner.backend.synchronize()
     }
 
-    /// Waits for all work queued so far, and returns unused GPU memory and pinned
-    /// memory to the system.
+    /// Waits for all work queued so far, and returns unused memory of the device and pinned memory
+    /// to the system.
     ///
     /// The process keeps the memory of dropped batches for all its handles to the GPU, so that the
     /// next batch gets it without asking the system. Call this before another process needs the
     /// memory. The memory is also returned when the last handle to the GPU is dropped, and before
     /// an allocation fails with [`OutOfMemory`](Error::OutOfMemory).
+    ///
+    /// The CPU keeps at most as much memory as its batches use, and at most 1 GiB.
     ///
     /// # Errors
     /// As [`synchronize`](Self::synchronize).

@@ -362,7 +362,7 @@ gpuint_status gpuint_device_kind(const gpuint_device *device,
 gpuint_status gpuint_device_synchronize(const gpuint_device *device);
 
 /**
- * Waits for all work, and gives memory of the GPU that no batch uses back to the system.
+ * Waits for all work, and gives memory of the device that no batch uses back to the system.
  */
 gpuint_status gpuint_device_trim(const gpuint_device *device);
 

@@ -60,7 +60,7 @@ functions! {
     /// Waits for all work queued on the device.
     fn gpuint_device_synchronize(device: *const Device) = gpuint::Device::synchronize;
 
-    /// Waits for all work, and gives memory of the GPU that no batch uses back to the system.
+    /// Waits for all work, and gives memory of the device that no batch uses back to the system.
     fn gpuint_device_trim(device: *const Device) = gpuint::Device::trim;
 
     /// Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as

@@ -94,7 +94,7 @@ class Device:
         self._handle.synchronize()
 
     def trim(self) -> None:
-        """Waits for all work, and gives GPU memory that no array uses back to the system."""
+        """Waits for all work, and gives memory that no array uses back to the system."""
         self._handle.trim()
 
     def __enter__(self) -> Device:

@@ -1,6 +1,6 @@
 //! Memory of the host, as the cpu and simt backends use it.
 
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use gpuint_catalogue::MAX_BITS;
 
-use crate::backend::{Buffer, HostBuffer, Mark, Memory, pages};
+use crate::backend::{Buffer, HostBuffer, Mark, Memory, freed, pages};
 use crate::error::{Error, Result};
 use crate::threads;
 
@@ -99,7 +99,7 @@ impl Mark for Passed {
 /// 16 bytes at a 16-byte boundary: the widest load of a kernel.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
-struct Block([u64; 2]);
+pub(super) struct Block([u64; 2]);
 
 /// Bytes that start at a 16-byte boundary.
 #[derive(Debug)]
@@ -119,16 +119,24 @@ impl HostMemory {
     pub(crate) fn zeroed(bytes: u64) -> Result<Self> {
         let out_of_memory = Error::OutOfMemory { bytes };
         let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
-        let blocks =
-            try_zeroed_slice_box(bytes.div_ceil(size_of::<Block>())).map_err(|()| out_of_memory)?;
-        Ok(Self { blocks, bytes })
+        let len = bytes.div_ceil(size_of::<Block>());
+        let blocks = with_all_memory(|| try_zeroed_slice_box(len)).map_err(|()| out_of_memory)?;
+        Ok(Self::of(blocks, bytes))
+    }
+
+    fn of(blocks: Box<[Block]>, bytes: usize) -> Self {
+        freed::count(&blocks);
+        Self { blocks, bytes }
     }
 
     /// Returns `bytes` bytes of any value, as a GPU does. In debug builds they are not zeros, so
     /// that tests see what is read before it is written; larger memory is not touched before it is
     /// used.
     pub(crate) fn unspecified(bytes: u64) -> Result<Self> {
-        let mut memory = Self::zeroed(bytes)?;
+        let kept = usize::try_from(bytes).ok().and_then(|bytes| {
+            Some(Self::of(freed::take(bytes.div_ceil(size_of::<Block>()))?, bytes))
+        });
+        let mut memory = kept.map_or_else(|| Self::zeroed(bytes), Ok)?;
         if cfg!(debug_assertions) && bytes <= 1 << 24 {
             memory.as_bytes_mut().fill(0xa5);
         }
@@ -144,6 +152,12 @@ impl HostMemory {
     }
 }
 
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        freed::put(mem::take(&mut self.blocks));
+    }
+}
+
 impl HostBuffer for HostMemory {
     fn bytes(&self) -> Result<&[u8]> {
         Ok(self.as_bytes())
@@ -156,6 +170,11 @@ impl HostBuffer for HostMemory {
     fn last_copy(&self) -> Option<Arc<dyn Mark>> {
         None
     }
+}
+
+/// Returns kept memory of dropped buffers to the system.
+pub(crate) fn trim() {
+    freed::clear();
 }
 
 /// The bytes of a buffer in host memory.
@@ -271,6 +290,11 @@ macro_rules! host_memory_methods {
         fn synchronize(&self) -> Result<()> {
             Ok(())
         }
+
+        fn trim(&self) -> Result<()> {
+            $crate::backend::host::trim();
+            Ok(())
+        }
     };
 }
 pub(crate) use host_memory_methods;
@@ -297,11 +321,21 @@ pub(crate) fn part_mut(bytes: &mut [u8], offset: u64, len: usize) -> Result<&mut
         .ok_or(error)
 }
 
+/// Allocates memory, and tries again without kept memory of dropped buffers where that fails.
+fn with_all_memory<R, E>(
+    mut allocate: impl FnMut() -> std::result::Result<R, E>,
+) -> std::result::Result<R, E> {
+    allocate().or_else(|_| {
+        freed::clear();
+        allocate()
+    })
+}
+
 /// An empty vector with room for `len` values, or [`OutOfMemory`](Error::OutOfMemory).
 pub(crate) fn reserved_vec<D>(len: usize) -> Result<Vec<D>> {
     let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
     let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    with_all_memory(|| values.try_reserve_exact(len)).map_err(|_| Error::OutOfMemory { bytes })?;
     Ok(values)
 }
 
@@ -322,7 +356,7 @@ pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>
 pub(crate) fn push<V>(items: &mut Vec<V>, value: V) -> Result<()> {
     if items.len() == items.capacity() {
         let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
-        items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
+        with_all_memory(|| items.try_reserve(1)).map_err(|_| Error::OutOfMemory { bytes })?;
     }
     items.push(value);
     Ok(())
@@ -344,7 +378,8 @@ pub(crate) fn check_room(count: usize, row_bytes: usize) -> Result<()> {
 /// Allocates `len` zeros, or fails with [`OutOfMemory`](Error::OutOfMemory).
 pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
     let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
-    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory { bytes })
+    let made = with_all_memory(|| bytemuck::allocation::try_zeroed_vec(len));
+    made.map_err(|()| Error::OutOfMemory { bytes })
 }
 
 /// As [`zeroed_vec`], in large pages where the system has them: for results of many megabytes that
@@ -418,6 +453,25 @@ mod tests {
                 assert_eq!(*value, BigUint::from(row as u64 * 7919));
             }
         }
+    }
+
+    #[test]
+    fn dropped_memory_is_that_of_the_next_buffer_of_the_size() {
+        // No other test has buffers of this size.
+        const BYTES: u64 = (77 << 20) + 48;
+        let _used = HostMemory::zeroed(4 * BYTES).unwrap();
+        let is_kept = (0..100).any(|_| {
+            freed::clear();
+            let first = HostMemory::unspecified(BYTES).unwrap();
+            let address = first.as_bytes().as_ptr();
+            drop(first);
+            // Memory of the allocator while the freed memory is kept.
+            let between = HostMemory::zeroed(BYTES).unwrap();
+            let next = HostMemory::unspecified(BYTES - 32).unwrap();
+            assert_eq!(next.as_bytes().len() as u64, BYTES - 32);
+            between.as_bytes().as_ptr() != address && next.as_bytes().as_ptr() == address
+        });
+        assert!(is_kept);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod buffer;
 mod call;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
+mod freed;
 pub(crate) mod host;
 pub(crate) mod images;
 pub(crate) mod launch;
