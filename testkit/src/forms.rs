@@ -19,25 +19,12 @@ use crate::launch::Params;
 pub trait Face: Sized + 'static {
     type Rows;
     type Divisor;
+    type Digit: num_traits::NumCast + Copy;
 
     fn values(rows: &Self::Rows) -> Result<Vec<BigUint>>;
     fn try_clone(rows: &Self::Rows) -> Result<Self::Rows>;
     fn widening_mul(a: &Self::Rows, b: &Self::Rows) -> Result<Vec<BigUint>>;
     fn widening_mul_into(a: &Self::Rows, b: &Self::Rows) -> Result<Vec<BigUint>>;
-    fn div_rem_digit(a: &Self::Rows, digit: u64) -> Result<(Self::Rows, Vec<u64>)>;
-    fn div_rem_digit_into(
-        a: &Self::Rows,
-        digit: u64,
-        quotient: &mut Self::Rows,
-    ) -> Result<Vec<u64>>;
-    fn rem_digit(a: &Self::Rows, digit: u64) -> Result<Vec<u64>>;
-    fn div_rem_digit_words(a: &Self::Rows, digit: u64) -> Result<(Self::Rows, Words)>;
-    fn div_rem_digit_words_into(
-        a: &Self::Rows,
-        digit: u64,
-        quotient: &mut Self::Rows,
-    ) -> Result<Words>;
-    fn rem_digit_words(a: &Self::Rows, digit: u64) -> Result<Words>;
 }
 
 /// [`Batch`] of a shape.
@@ -51,6 +38,7 @@ pub struct Untyped;
 impl<T: Kernels + Widen> Face for Typed<T> {
     type Rows = Batch<T>;
     type Divisor = Divisor<T>;
+    type Digit = T::Digit;
 
     fn values(rows: &Batch<T>) -> Result<Vec<BigUint>> {
         rows.to_biguints()
@@ -69,48 +57,12 @@ impl<T: Kernels + Widen> Face for Typed<T> {
         a.widening_mul_into(b, &mut out)?;
         out.to_biguints()
     }
-
-    fn div_rem_digit(a: &Batch<T>, digit: u64) -> Result<(Batch<T>, Vec<u64>)> {
-        let (quotient, remainders) = a.div_rem_digit(typed_digit::<T>(digit))?;
-        Ok((quotient, words::<T>(remainders)))
-    }
-
-    fn div_rem_digit_into(a: &Batch<T>, digit: u64, quotient: &mut Batch<T>) -> Result<Vec<u64>> {
-        let digit = typed_digit::<T>(digit);
-        let mut remainders = vec![digit; a.len()];
-        a.div_rem_digit_into(digit, quotient, &mut remainders)?;
-        Ok(words::<T>(remainders))
-    }
-
-    fn rem_digit(a: &Batch<T>, digit: u64) -> Result<Vec<u64>> {
-        Ok(words::<T>(a.rem_digit(typed_digit::<T>(digit))?))
-    }
-
-    fn div_rem_digit_words(a: &Batch<T>, digit: u64) -> Result<(Batch<T>, Words)> {
-        a.div_rem_digit_words(digit)
-    }
-
-    fn div_rem_digit_words_into(
-        a: &Batch<T>,
-        digit: u64,
-        quotient: &mut Batch<T>,
-    ) -> Result<Words> {
-        // Other remainders.
-        let mut remainders = a.rem_digit_words(1)?;
-        a.div_rem_digit_words_into(digit, quotient, &mut remainders)?;
-        Ok(remainders)
-    }
-
-    fn rem_digit_words(a: &Batch<T>, digit: u64) -> Result<Words> {
-        let mut remainders = a.rem_digit_words(1)?;
-        a.rem_digit_words_into(digit, &mut remainders)?;
-        Ok(remainders)
-    }
 }
 
 impl Face for Untyped {
     type Rows = DynBatch;
     type Divisor = DynDivisor;
+    type Digit = u64;
 
     fn values(rows: &DynBatch) -> Result<Vec<BigUint>> {
         rows.to_biguints()
@@ -129,49 +81,6 @@ impl Face for Untyped {
         a.widening_mul_into(b, &mut out)?;
         out.to_biguints()
     }
-
-    fn div_rem_digit(a: &DynBatch, digit: u64) -> Result<(DynBatch, Vec<u64>)> {
-        a.div_rem_digit(digit)
-    }
-
-    fn div_rem_digit_into(a: &DynBatch, digit: u64, quotient: &mut DynBatch) -> Result<Vec<u64>> {
-        let mut remainders = vec![digit; a.len()];
-        a.div_rem_digit_into(digit, quotient, &mut remainders)?;
-        Ok(remainders)
-    }
-
-    fn rem_digit(a: &DynBatch, digit: u64) -> Result<Vec<u64>> {
-        a.rem_digit(digit)
-    }
-
-    fn div_rem_digit_words(a: &DynBatch, digit: u64) -> Result<(DynBatch, Words)> {
-        a.div_rem_digit_words(digit)
-    }
-
-    fn div_rem_digit_words_into(
-        a: &DynBatch,
-        digit: u64,
-        quotient: &mut DynBatch,
-    ) -> Result<Words> {
-        // Other remainders.
-        let mut remainders = a.rem_digit_words(1)?;
-        a.div_rem_digit_words_into(digit, quotient, &mut remainders)?;
-        Ok(remainders)
-    }
-
-    fn rem_digit_words(a: &DynBatch, digit: u64) -> Result<Words> {
-        let mut remainders = a.rem_digit_words(1)?;
-        a.rem_digit_words_into(digit, &mut remainders)?;
-        Ok(remainders)
-    }
-}
-
-fn typed_digit<T: Kernels>(digit: u64) -> T::Digit {
-    num_traits::cast(digit).expect("the digit fits")
-}
-
-fn words<T: Kernels>(digits: Vec<T::Digit>) -> Vec<u64> {
-    digits.into_iter().map(|digit| num_traits::cast(digit).expect("digits fit words")).collect()
 }
 
 /// Values of a result, one for each row, and their batch if it is one of the width.
@@ -236,6 +145,12 @@ impl<F: Face> Returned<F> for Vec<i8> {
     /// Signed bytes.
     fn columns(self) -> Result<Columns<F>> {
         Ok(host(self.into_iter().map(|sign| sign as u8)))
+    }
+}
+
+impl<F: Face> Returned<F> for Words {
+    fn columns(self) -> Result<Columns<F>> {
+        Ok(host(self.to_vec()?))
     }
 }
 
@@ -352,38 +267,19 @@ fn widening_mul_into<F: Face>(x: &Call<'_, F>) -> Result<Vec<BigUint>> {
     F::widening_mul_into(x.a, x.b)
 }
 
-fn div_rem_digit<F: Face>(x: &Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
-    F::div_rem_digit(x.a, x.n)
-}
-
-fn div_rem_digit_into<F: Face>(x: Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
-    let mut quotient = x.out;
-    let remainders = F::div_rem_digit_into(x.a, x.n, &mut quotient)?;
-    Ok((quotient, remainders))
-}
-
 /// The divisor of a form that has one.
 fn divisor<'a, F: Face>(x: &Call<'a, F>) -> &'a F::Divisor {
     x.divisor.expect("the form has a divisor")
 }
 
-fn rem_digit<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
-    F::rem_digit(x.a, x.n)
+/// The divisor of one digit.
+fn digit<F: Face>(x: &Call<'_, F>) -> F::Digit {
+    num_traits::cast(x.n).expect("the digit fits")
 }
 
-fn div_rem_digit_words<F: Face>(x: &Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
-    let (quotient, remainders) = F::div_rem_digit_words(x.a, x.n)?;
-    Ok((quotient, remainders.to_vec()?))
-}
-
-fn div_rem_digit_words_into<F: Face>(x: Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
-    let mut quotient = x.out;
-    let remainders = F::div_rem_digit_words_into(x.a, x.n, &mut quotient)?;
-    Ok((quotient, remainders.to_vec()?))
-}
-
-fn rem_digit_words<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
-    F::rem_digit_words(x.a, x.n)?.to_vec()
+/// Remainders by [`digit`].
+fn words<F: Face>(_: &Call<'_, F>, digits: Vec<F::Digit>) -> Vec<u64> {
+    digits.into_iter().map(|digit| num_traits::cast(digit).expect("digits fit words")).collect()
 }
 
 /// A way to compute an operation by the public interface.
@@ -698,14 +594,32 @@ rooms! {
         DivExact [First, Mask] { div_exact_masked(B); div_exact_masked_into(B, Out, OutMask); }
         InverseModPow2 [First, Mask] { inverse_mod_pow2(); inverse_mod_pow2_into(Out, OutMask); }
         DivRemDigit [First, Second] {
-            "div_rem_digit"(Digit) = |x| div_rem_digit(&x);
-            "div_rem_digit_into"(Digit, Out) = |x| div_rem_digit_into(x);
-            "div_rem_digit_words"(Digit) = |x| div_rem_digit_words(&x);
-            "div_rem_digit_words_into"(Digit, Out) = |x| div_rem_digit_words_into(x);
+            "div_rem_digit"(Digit) = |x| {
+                let (quotient, remainders) = x.a.div_rem_digit(digit(&x))?;
+                Ok((quotient, words(&x, remainders)))
+            };
+            "div_rem_digit_into"(Digit, Out) = |x| {
+                let mut remainders = vec![digit(&x); x.a.len()];
+                let mut x = x;
+                x.a.div_rem_digit_into(digit(&x), &mut x.out, &mut remainders)?;
+                let remainders = words(&x, remainders);
+                Ok((x.out, remainders))
+            };
+            "div_rem_digit_words"(Digit) = |x| x.a.div_rem_digit_words(x.n);
+            "div_rem_digit_words_into"(Digit, Out) = |x| {
+                let mut remainders = x.a.rem_digit_words(1)?;
+                let mut x = x;
+                x.a.div_rem_digit_words_into(x.n, &mut x.out, &mut remainders)?;
+                Ok((x.out, remainders))
+            };
         }
         DivRemDigit [Second] {
-            "rem_digit"(Digit) = |x| rem_digit(&x);
-            "rem_digit_words_into"(Digit) = |x| rem_digit_words(&x);
+            "rem_digit"(Digit) = |x| Ok(words(&x, x.a.rem_digit(digit(&x))?));
+            "rem_digit_words_into"(Digit) = |x| {
+                let mut remainders = x.a.rem_digit_words(1)?;
+                x.a.rem_digit_words_into(x.n, &mut remainders)?;
+                Ok(remainders)
+            };
         }
         DivRemBy [First, Second] {
             div_rem_by(Divisor);
