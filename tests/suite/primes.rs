@@ -57,16 +57,13 @@ impl Check for Candidates {
     const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
-        let widest = match backend {
-            _ if is_thorough() => 16384,
-            // Kernels of a width serve all digits.
-            BackendKind::Simt => {
-                let is_narrow = matches!(shape.bits, 256 | 512 | 2048);
-                return is_narrow && shape.digit == DigitKind::U64;
-            }
-            _ => 2048,
-        };
-        shape.bits <= widest
+        match backend {
+            _ if is_thorough() => shape.bits <= 16384,
+            // Kernels of a width, and functions of the CPU, serve all digits.
+            _ if shape.digit != DigitKind::U64 => false,
+            BackendKind::Simt => matches!(shape.bits, 256 | 512 | 2048),
+            _ => shape.bits <= 2048,
+        }
     }
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
@@ -140,6 +137,7 @@ impl Check for Published {
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         match backend {
             _ if is_thorough() => shape.bits <= 1536,
+            _ if shape.digit != DigitKind::U64 => false,
             BackendKind::Simt => shape.bits == 256,
             _ => matches!(shape.bits, 256 | 1536),
         }
