@@ -7,8 +7,10 @@ use gpuint::{
 };
 use num_traits::Zero;
 
-use crate::modular::{divide_by, divisible};
-use crate::setting::{Check, Context, Hex, Rows, Setting, Tally, first, on_every_backend, second};
+use crate::modular::divide_by;
+use crate::setting::{
+    Check, Context, Hex, Part, Rows, Setting, Tally, first, on_every_backend, second,
+};
 use gpuint_testkit::operands::{DIVISIONS, Row, ones};
 use gpuint_testkit::oracle;
 
@@ -115,6 +117,12 @@ fn strategies(backend: BackendKind, shape: Shape, part: usize) -> Vec<Strategy> 
     strategies
 }
 
+/// Divides by prepared divisors.
+fn divide_prepared(part: Part<'_>, by: Strategy) -> Result<()> {
+    let part = part.divisible();
+    divide_by(&part, &DynDivisor::of_rows(&part.b()?)?, &[by])
+}
+
 /// Bits of a divisor by which lanes divide (kernels/tuning/division.cuh).
 const SHORT_DIVISOR: usize = 6656;
 
@@ -138,12 +146,7 @@ impl Check for ByTransforms {
                 let by = Strategy::Blocked(Some(Product::Fft));
                 divide(shape, by, device, &rows, &expected(shape, &rows), tally);
                 if short && is_offered(Op::DivRemBy, by_fft, shape) {
-                    let (rows, what) = (divisible(rows), Context::new(shape, Self::NAME, device));
-                    tally.attempt(&what, rows.len(), |tally| {
-                        let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                        let v = DynDivisor::of_rows(&v)?;
-                        divide_by(shape, &what, &rows, &v, &[by], tally)
-                    });
+                    Part::run(shape, device, 0, rows, tally, |part| divide_prepared(part, by));
                 }
             }
         }
@@ -181,15 +184,9 @@ impl Check for ByFused {
             }
             let by = Strategy::Blocked(Some(product));
             divide(shape, by, device, &rows, &expected(shape, &rows), tally);
-            if !is_own_by {
-                continue;
+            if is_own_by {
+                Part::run(shape, device, 0, rows, tally, |part| divide_prepared(part, by));
             }
-            let (rows, what) = (divisible(rows), Context::new(shape, Self::NAME, device));
-            tally.attempt(&what, rows.len(), |tally| {
-                let v =
-                    DynDivisor::of_rows(&DynBatch::from_biguints(device, shape, &second(&rows))?)?;
-                divide_by(shape, &what, &rows, &v, &[by], tally)
-            });
         }
     }
 }

@@ -9,11 +9,8 @@ use gpuint::{
 };
 use num_traits::{One, Zero};
 
-use crate::modular::divisible;
-use crate::rows::expect;
-use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed,
-};
+use crate::modular::{power_of, power_products};
+use crate::setting::{Check, Part, Rows, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::{DIVISIONS, Row, ones, power};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -35,10 +32,6 @@ fn exponents(bits: usize, rows: &[Row]) -> Vec<BigUint> {
     rows.iter().map(&mut exponent).collect()
 }
 
-fn powers(rows: &[Row], exponents: &[BigUint]) -> Vec<BigUint> {
-    rows.iter().zip(exponents).map(|(row, e)| oracle::pow_mod(&row.a, e, &row.b)).collect()
-}
-
 struct Exponents;
 
 impl Check for Exponents {
@@ -54,129 +47,91 @@ impl Check for Exponents {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut rows = divisible(rows);
-            rows[0].b.set_bit(0, part % 2 == 0);
-            rows[0].b.set_bit(1, true);
-            let what = Context::new(shape, "exponents of any length", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                raise(shape, &what, &rows, &DynDivisor::of_rows(&v)?, tally)?;
-                // One divisor for all rows: even, odd or 1.
-                let one = [&rows[0].b, &BigUint::one()][part / 2 % 2].clone();
-                rows.iter_mut().for_each(|row| row.b.clone_from(&one));
-                raise(shape, &what, &rows, &DynDivisor::splat(device, shape, &one)?, tally)?;
-                prepared(shape, &what, device, &rows, tally)
-            });
-        }
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let mut part = part.divisible();
+            part.rows[0].b.set_bit(0, part.turn % 2 == 0);
+            part.rows[0].b.set_bit(1, true);
+            raise(&part, &DynDivisor::of_rows(&part.b()?)?)?;
+            // One divisor for all rows: even, odd or 1.
+            let one = [&part.rows[0].b, &BigUint::one()][part.turn / 2 % 2].clone();
+            part.set_b(&one);
+            raise(&part, &DynDivisor::splat(part.device, shape, &one)?)?;
+            prepared(&part)
+        });
     }
 }
 
 /// Compares powers modulo the divisors of the rows.
-fn raise(
-    shape: Shape,
-    what: &Context<'_>,
-    rows: &[Row],
-    divisor: &DynDivisor,
-    tally: &mut Tally,
-) -> Result<()> {
-    let (device, bits) = (divisor.device(), shape.bits);
-    let exponents = exponents(bits, rows);
-    let expected = powers(rows, &exponents);
-    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let results = a.pow_mod_rows(&exponents, divisor)?;
-    tally.values(what, rows, &results.to_biguints()?, &expected);
+fn raise(part: &Part<'_>, divisor: &DynDivisor) -> Result<()> {
+    let (a, device, bits) = (part.a()?, part.device, part.shape.bits);
+    let exponents = exponents(bits, &part.rows);
+    let powers = a.pow_mod_rows(&exponents, divisor)?;
+    part.each_with("pow_mod_rows", powers, &exponents, power_of)?;
     let wide = narrowest(3 * bits).expect("the width is built");
     let e = DynBatch::from_biguints(device, wide, &exponents)?;
-    tally.values(what, rows, &a.pow_mod(&e, divisor)?.to_biguints()?, &expected);
+    part.each_with("pow_mod", a.pow_mod(&e, divisor)?, &exponents, power_of)?;
 
     // Short exponents in wide rows and in narrow ones.
     let short: Vec<_> = exponents.iter().map(|e| e & ones(bits.min(250))).collect();
-    let expected = powers(rows, &short);
-    let narrow = narrowest(250).expect("the width is built");
-    for other in [wide, narrow] {
+    for other in [wide, narrowest(250).expect("the width is built")] {
         let e = DynBatch::from_biguints(device, other, &short)?;
-        tally.values(what, rows, &a.pow_mod(&e, divisor)?.to_biguints()?, &expected);
+        part.each_with("pow_mod", a.pow_mod(&e, divisor)?, &short, power_of)?;
     }
 
-    let one = &exponents[seed() as usize % rows.len().min(3)];
-    let expected = powers(rows, &vec![one.clone(); rows.len()]);
-    tally.values(what, rows, &a.pow_mod_all(one, divisor)?.to_biguints()?, &expected);
-
+    let one = &exponents[seed() as usize % part.rows.len().min(3)];
+    part.each("pow_mod_all", a.pow_mod_all(one, divisor)?, |row| power_of(row, one))?;
     for count in [0, 1, 2 * bits + 7] {
         let squares = a.square_mod_repeatedly(count, divisor)?;
-        let expected = powers(rows, &vec![power(count); rows.len()]);
-        tally.values(what, rows, &squares.to_biguints()?, &expected);
+        part.each("square_mod_repeatedly", squares, |row| power_of(row, &power(count)))?;
     }
 
-    let count = rows.len();
-    let error = Some(Error::LengthMismatch { left: count, right: count - 1 });
-    expect(tally, what, a.pow_mod_rows(&exponents[1..], divisor).err(), error);
+    let (left, right) = (part.rows.len(), part.rows.len() - 1);
+    let error = Some(Error::LengthMismatch { left, right });
+    part.expect("pow_mod_rows", a.pow_mod_rows(&exponents[1..], divisor).err(), error);
     Ok(())
 }
 
 /// Compares products of powers, powers of residues and of a fixed base, modulo one number.
-fn prepared(
-    shape: Shape,
-    what: &Context<'_>,
-    device: &Device,
-    rows: &[Row],
-    tally: &mut Tally,
-) -> Result<()> {
-    let v = &rows[0].b;
+fn prepared(part: &Part<'_>) -> Result<()> {
+    let (shape, device, v) = (part.shape, part.device, &part.rows[0].b);
     let (divisor, modulus) =
         (DynDivisor::splat(device, shape, v)?, DynModulus::splat(device, shape, v)?);
-    let exponents = exponents(shape.bits, rows);
-    let expected = powers(rows, &exponents);
-    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let exponents = exponents(shape.bits, &part.rows);
+    let a = part.a()?;
     let residues = DynResidues::new(&a, &modulus)?;
-    let results = residues.pow_rows(&exponents)?.to_batch()?;
-    tally.values(what, rows, &results.to_biguints()?, &expected);
-    let squares = residues.square_repeatedly(shape.bits + 1)?.to_batch()?;
-    let power_all = residues.pow_all(&power(shape.bits + 1))?.to_batch()?;
-    expect(tally, what, squares.is_equal(&power_all)?, true);
-    tally.values(
-        what,
-        rows,
-        &squares.to_biguints()?,
-        &powers(rows, &vec![power(shape.bits + 1); rows.len()]),
-    );
+    part.each_with("pow_rows", residues.pow_rows(&exponents)?, &exponents, power_of)?;
+    let exponent = power(shape.bits + 1);
+    let squares = residues.square_repeatedly(shape.bits + 1)?;
+    part.each("square_repeatedly", squares, |row| power_of(row, &exponent))?;
+    part.each("pow_all", residues.pow_all(&exponent)?, |row| power_of(row, &exponent))?;
 
     for bases in [1, 3] {
-        let groups = rows.len() / bases;
-        let (rows, exponents) = (&rows[..groups * bases], &exponents[..groups * bases]);
-        let a = a.slice(0..rows.len())?;
+        let count = part.rows.len() / bases * bases;
+        let (rows, exponents) = (&part.rows[..count], &exponents[..count]);
+        let a = a.slice(0..count)?;
+        let expected = power_products(rows, exponents, bases);
         let products = a.pow_product_mod_rows(exponents, bases, &divisor)?;
-        let expected: Vec<_> = expected[..rows.len()]
-            .chunks(bases)
-            .map(|group| {
-                let one = oracle::pow_mod(v, &BigUint::zero(), v);
-                group.iter().fold(one, |product, power| oracle::mul_mod(&product, power, v))
-            })
-            .collect();
-        tally.values(what, &rows[..groups], &products.to_biguints()?, &expected);
+        part.compare("pow_product_mod_rows", products, &expected)?;
         let wide = narrowest(3 * shape.bits).expect("the width is built");
         let e = DynBatch::from_biguints(device, wide, exponents)?;
-        let products = a.pow_product_mod(&e, bases, &divisor)?;
-        tally.values(what, &rows[..groups], &products.to_biguints()?, &expected);
+        part.compare("pow_product_mod", a.pow_product_mod(&e, bases, &divisor)?, &expected)?;
     }
 
     // A table that is longer than the rows, where it is short enough for a test.
-    let base = &rows[0].a;
+    let base = &part.rows[0].a;
     let exponent_bits = shape.bits + 40;
     if shape.bits <= 256 {
         let fixed = DynFixedBase::new(device, shape, base, v, exponent_bits)?;
         let exponents: Vec<_> = exponents.iter().map(|e| e & ones(exponent_bits)).collect();
         let expected: Vec<_> = exponents.iter().map(|e| oracle::pow_mod(base, e, v)).collect();
-        let results = fixed.pow_rows(&exponents)?;
-        tally.values(what, rows, &results.to_biguints()?, &expected);
+        part.compare("fixed base", fixed.pow_rows(&exponents)?, &expected)?;
         let wide = narrowest(exponent_bits).expect("the width is built");
         let e = DynBatch::from_biguints(device, wide, &exponents)?;
-        tally.values(what, rows, &fixed.pow(&e)?.to_biguints()?, &expected);
+        part.compare("fixed base", fixed.pow(&e)?, &expected)?;
         let error = fixed.pow_rows(&[BigUint::one(), power(exponent_bits)]).err();
         let bits = exponent_bits as u64 + 1;
         let too_wide = Error::TooWide { row: 1, bits, width: exponent_bits };
-        expect(tally, what, error, Some(too_wide));
+        part.expect("fixed base", error, Some(too_wide));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use gpuint::{BackendKind, Device, DynBatch, Error, Product, Result, Shape, Strat
 use num_traits::{One, Zero};
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, seed,
+    Check, Context, Part, Rows, Setting, Tally, is_thorough, on_every_backend, seed,
 };
 use gpuint_testkit::operands::{INVERSES, Row, ones, power, rows};
 use gpuint_testkit::oracle;
@@ -79,41 +79,19 @@ impl Check for Structured {
                 .map(|pair| pair.0.clone())
                 .collect();
             let expected: Vec<_> = results.iter().flatten().cloned().collect();
-            if !is_wide || turn % 4 == 3 || is_thorough() {
-                inverses(
-                    shape,
-                    Strategy::Product(Product::Classical),
-                    device,
-                    h,
-                    &good,
-                    &expected,
-                    tally,
-                );
-            }
-            if setting.backend != BackendKind::Cpu && turn % 4 == 2 {
-                inverses(
-                    shape,
-                    Strategy::Product(Product::Karatsuba),
-                    device,
-                    h,
-                    &good,
-                    &expected,
-                    tally,
-                );
-            }
-            if setting.backend != BackendKind::Cpu && shape.bits >= 16384 && turn % 4 == 1 {
-                inverses(
-                    shape,
-                    Strategy::Product(Product::TensorCore),
-                    device,
-                    h,
-                    &good,
-                    &expected,
-                    tally,
-                );
-            }
-            if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
-                inverses(shape, Strategy::Auto, device, h, &good, &expected, tally);
+            let is_cpu = setting.backend == BackendKind::Cpu;
+            let by = |product| Strategy::Product(product);
+            for (by, is_in_turn) in [
+                (by(Product::Classical), !is_wide || turn % 4 == 3 || is_thorough()),
+                (by(Product::Karatsuba), !is_cpu && turn % 4 == 2),
+                (by(Product::TensorCore), !is_cpu && shape.bits >= 16384 && turn % 4 == 1),
+                (Strategy::Auto, !is_cpu && turn % 4 == 0),
+            ] {
+                if is_in_turn {
+                    Part::run(shape, device, turn, good.clone(), tally, |part| {
+                        inverses(&part, by, h, &expected)
+                    });
+                }
             }
             // One exponent for each device checks failures of wide rows.
             if shape.bits <= 8192 || turn % 5 == 3 || is_thorough() {
@@ -123,31 +101,18 @@ impl Check for Structured {
     }
 }
 
-fn inverses(
-    shape: Shape,
-    by: Strategy,
-    device: &Device,
-    h: usize,
-    rows: &[Row],
-    expected: &[BigUint],
-    tally: &mut Tally,
-) {
-    let what = format!("shifted_inverse({h}) by {by:?}");
-    let what = Context::new(shape, &what, device);
-    let numerator = power(h * shape.digit.bits());
-    tally.attempt(&what, rows.len(), |tally| {
-        let v = DynBatch::from_biguints(device, shape, &first(rows))?;
-        let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
-        v.using(by).shifted_inverse_into(h, &mut out)?;
-        let got = out.to_biguints()?;
-        tally.values(&what, rows, &got, expected);
-        for (row, w) in rows.iter().zip(&got) {
-            let product = w * &row.a;
-            let right = product <= numerator && numerator < product + &row.a;
-            tally.row(right, || format!("{}\n  by definition", what.row(row)));
-        }
-        Ok(())
-    });
+fn inverses(part: &Part<'_>, by: Strategy, h: usize, expected: &[BigUint]) -> Result<()> {
+    let name = format!("shifted_inverse({h}) by {by:?}");
+    let numerator = power(h * part.shape.digit.bits());
+    let mut out = part.old()?;
+    part.a()?.using(by).shifted_inverse_into(h, &mut out)?;
+    part.compare(&name, &out, expected)?;
+    for (row, w) in part.rows.iter().zip(out.to_biguints()?) {
+        let product = w * &row.a;
+        let right = product <= numerator && numerator < product + &row.a;
+        part.row(right, || format!("{}\n  by definition", part.what(&name).row(row)));
+    }
+    Ok(())
 }
 
 /// Rows without an inverse among the others: the error names the lowest of them.

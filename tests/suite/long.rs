@@ -10,6 +10,7 @@ use num_traits::{One, Zero};
 use crate::setting::seed;
 use gpuint_testkit::operands::ones;
 use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 /// Widths at and beside powers of two, and ones that no power of two divides.
 const WIDTHS: [usize; 4] = [(1 << 20) + 64, 1 << 21, (3 << 20) - 64, (1 << 22) + 64];
@@ -24,15 +25,7 @@ const PRODUCTS: [usize; 2] = [(1 << 20) + 64, 5 << 18];
 /// Numbers of a width whose carries and halves are extreme, and a random one.
 fn hostile(bits: usize) -> Vec<BigUint> {
     let power = |exponent: usize| BigUint::one() << exponent;
-    let mut state = seed() | 1;
-    let mut word = || {
-        // xorshift64 (G. Marsaglia, 2003)
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u32
-    };
-    let random = BigUint::new((0..bits / 32).map(|_| word()).collect());
+    let random = Random::new(seed()).bits(bits);
     let sparse = power(bits - 1) + power(bits / 2) + 1u32;
     vec![
         BigUint::zero(),

@@ -9,6 +9,7 @@ use num_traits::{One, Zero};
 use crate::setting::{devices, seed};
 use gpuint_testkit::operands::ones;
 use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 /// The devices that run kernels: of the shim one schedule.
 fn devices_with_kernels() -> Vec<Device> {
@@ -17,15 +18,7 @@ fn devices_with_kernels() -> Vec<Device> {
 }
 
 fn random(bits: usize, seed: u64) -> BigUint {
-    let mut state = seed | 1;
-    let mut word = || {
-        // xorshift64 (G. Marsaglia, 2003)
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 16) as u32
-    };
-    BigUint::new((0..bits / 32).map(|_| word()).collect())
+    Random::new(seed).bits(bits)
 }
 
 /// Runs of ones and zeros whose ends are at and beside the limbs of tiles and of threads.

@@ -6,8 +6,7 @@ use num_traits::{One, Zero};
 
 use crate::forms::counts;
 use crate::setting::{
-    Check, Context, Setting, Tally, first, is_ordinary, is_thorough, on_every_backend, second,
-    seed, zip,
+    Check, Column, Context, Part, Setting, Tally, is_ordinary, is_thorough, on_every_backend, seed,
 };
 use gpuint_testkit::operands::{DIVISIONS, ones, rows};
 use gpuint_testkit::oracle;
@@ -68,34 +67,17 @@ fn zero_divisors(
             }
         }
         let name = format!("div_rem by {strategy} with zeros at {places:?}");
-        let what = Context::new(shape, &name, device);
-        tally.attempt(&what, count, |tally| {
-            let u = DynBatch::from_biguints(device, shape, &first(&rows))?;
-            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+        Part::run(shape, device, turn, rows, tally, |part| {
+            let (u, v, mut q, mut r) = (part.a()?, part.b()?, part.old()?, part.old()?);
             let lowest = places.iter().min().copied().unwrap_or(usize::MAX);
-            let error = Some(Error::DivisionByZero { row: lowest });
-
-            let mut q = DynBatch::splat(device, shape, &ones(shape.bits), count)?;
-            let mut r = q.try_clone()?;
-            let found = u.using(by).div_rem_into(&v, &mut q, &mut r).err();
-            tally.row(found == error, || format!("{what}: {found:?}"));
-            let left = (q.to_biguints()?, r.to_biguints()?);
-            for found in [
-                u.using(by).div_rem(&v).err(),
-                u.using(by).div(&v).err(),
-                u.using(by).rem(&v).err(),
-            ] {
-                tally.row(found == error, || format!("{what}: {found:?}"));
+            let by = || u.using(by);
+            let left = by().div_rem_into(&v, &mut q, &mut r).err();
+            for found in [left, by().div_rem(&v).err(), by().div(&v).err(), by().rem(&v).err()] {
+                part.expect(&name, found, Some(Error::DivisionByZero { row: lowest }));
             }
-
-            let expected: Vec<_> =
-                rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect();
-            let (q, r, zero) = u.using(by).div_rem_masked(&v)?;
-            let (q, r, zero) = (q.to_biguints()?, r.to_biguints()?, zero.to_bools()?);
-            tally.row(left == (q.clone(), r.clone()), || format!("{what}: what is left in memory"));
-            let got: Vec<_> = q.into_iter().zip(r).zip(zero).map(|((q, r), z)| (q, r, z)).collect();
-            tally.values(&what, &rows, &got, &expected);
-            Ok(())
+            let masked = by().div_rem_masked(&v)?;
+            part.expect("left in memory", masked.0.is_equal(&q)? && masked.1.is_equal(&r)?, true);
+            part.each(&name, masked, |row| oracle::div_rem_masked(&row.a, &row.b, shape.bits))
         });
     }
 }
@@ -151,23 +133,16 @@ impl Check for Threads {
             return;
         }
         let device = &setting.devices()[0];
-        let what = Context::new(shape, "div_rem on four threads", device);
         let rows = rows(seed(), &DIVISIONS[..20], shape.into(), 0..23);
-        tally.attempt(&what, rows.len(), |tally| {
-            let u = DynBatch::from_biguints(device, shape, &first(&rows))?;
-            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-            let divide = || {
-                let (q, r) = u.div_rem(&v)?;
-                Ok((q.to_biguints()?, r.to_biguints()?))
-            };
+        Part::run(shape, device, 0, rows, tally, |part| {
+            let (u, v) = (part.a()?, part.b()?);
+            let divide = || u.div_rem(&v)?.values();
             let results: Vec<Result<_>> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..4).map(|_| scope.spawn(divide)).collect();
                 threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
             });
-            let expected: Vec<_> = rows.iter().map(|row| oracle::div_rem(&row.a, &row.b)).collect();
             for result in results {
-                let (q, r) = result?;
-                tally.values(&what, &rows, &zip(q, r), &expected);
+                part.each("div_rem", result?, |row| oracle::div_rem(&row.a, &row.b))?;
             }
             Ok(())
         });

@@ -11,9 +11,7 @@ use gpuint::{
 };
 use num_traits::{One, ToPrimitive, Zero};
 
-use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed,
-};
+use crate::setting::{Check, Part, Rows, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::{DIVISIONS, PRODUCTS, Row, ones, power, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -22,19 +20,6 @@ const DIVIDED: Rows = Rows { threads: 60_000, least: 21 };
 const MULTIPLIED: Rows = Rows { threads: 50_000, least: 15 };
 /// A power takes as long as hundreds of products.
 const RAISED: Rows = Rows { threads: 2_000, least: 5 };
-
-/// Rows whose divisors of 0 are 1.
-pub(crate) fn divisible(mut rows: Vec<Row>) -> Vec<Row> {
-    for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
-        row.b = BigUint::one();
-    }
-    rows
-}
-
-/// Memory that held other values.
-fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
-    DynBatch::splat(device, shape, &ones(shape.bits), rows.len())
-}
 
 /// Returns the distinct algorithms of an operation on a device. The CPU has one. The shim takes
 /// long for wide rows, except by transforms.
@@ -57,53 +42,33 @@ impl Check for Divisions {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut rows = divisible(rows);
-            let what = Context::new(shape, "div_rem_by", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                let by = strategies(device, Op::DivRemBy, shape);
-                for prepared_by in strategies(device, Op::Prepare, shape) {
-                    let divisor = v.using(prepared_by).prepare()?;
-                    divide_by(shape, &what, &rows, &divisor, &by, tally)?;
-                }
-                Ok(())
-            });
-            // One of the divisors, for all rows.
-            let one = rows[part * 7 % rows.len()].b.clone();
-            for row in &mut rows {
-                row.b.clone_from(&one);
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let mut part = part.divisible();
+            let (v, by) = (part.b()?, strategies(part.device, Op::DivRemBy, shape));
+            for prepared_by in strategies(part.device, Op::Prepare, shape) {
+                divide_by(&part, &v.using(prepared_by).prepare()?, &by)?;
             }
-            let what = Context::new(shape, "div_rem_by one divisor", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let by = strategies(device, Op::DivRemBy, shape);
-                let v = DynDivisor::splat(device, shape, &one)?;
-                divide_by(shape, &what, &rows, &v, &by, tally)
-            });
-        }
+            let one = part.one_divisor();
+            divide_by(&part, &DynDivisor::splat(part.device, shape, &one)?, &by)
+        });
     }
 }
 
 /// Divides rows by prepared divisors, by each strategy.
 pub(crate) fn divide_by(
-    shape: Shape,
-    what: &Context<'_>,
-    rows: &[Row],
+    part: &Part<'_>,
     divisor: &DynDivisor,
     strategies: &[Strategy],
-    tally: &mut Tally,
 ) -> Result<()> {
-    let device = divisor.device();
-    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let (mut q, mut r) = (dirty(shape, device, rows)?, dirty(shape, device, rows)?);
+    let (u, mut q, mut r) = (part.a()?, part.old()?, part.old()?);
     for &by in strategies {
         u.using(by).div_rem_by_into(divisor, &mut q, &mut r)?;
         let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-        for (row, got) in rows.iter().zip(results) {
+        for (row, got) in part.rows.iter().zip(results) {
             let expected = oracle::div_rem(&row.a, &row.b);
             let right = got == expected && oracle::is_division(&row.a, &row.b, &got.0, &got.1);
-            tally.row(right, || {
-                let row = what.row(row);
+            part.row(right, || {
+                let row = part.what("div_rem_by").row(row);
                 format!("{row}, by {by:?}\n  q, r {got:x?}\n  expected {expected:x?}")
             });
         }
@@ -142,47 +107,30 @@ fn reduce(rows: &mut [Row]) {
 }
 
 /// Checks of rows and second operands modulo some divisors.
-type Modulo = fn(Shape, &[Row], &[BigUint], &DynDivisor, &mut Tally) -> Result<()>;
+type Modulo = fn(&Part<'_>, &[BigUint], &DynDivisor) -> Result<()>;
 
 /// Runs checks modulo a divisor for each row, and modulo one for all rows; an ordinary run does one
 /// of the two for each part of wide rows on the shim.
-fn by_each_and_by_one(
-    shape: Shape,
-    setting: &Setting,
-    name: &str,
-    checks: Modulo,
-    tally: &mut Tally,
-) {
+fn by_each_and_by_one(shape: Shape, setting: &Setting, tally: &mut Tally, checks: Modulo) {
     let count = setting.count(MULTIPLIED, shape);
     // Wide divisors are slow to prepare.
     let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
     let is_shared = is_slow && shape.bits > 16384;
     let turn = shape.bits.ilog2() as usize;
-    for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-        let is_even = (turn + part).is_multiple_of(2);
-        let mut rows = divisible(rows);
-        reduce(&mut rows);
-        let others = factors(shape, &rows);
+    setting.each_part(shape, DIVISIONS, count, tally, |part| {
+        let is_even = (turn + part.turn).is_multiple_of(2);
+        let mut part = part.divisible();
+        reduce(&mut part.rows);
+        let others = factors(shape, &part.rows);
         if is_even || !is_shared {
-            let what = Context::new(shape, name, device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                checks(shape, &rows, &others, &DynDivisor::of_rows(&v)?, tally)
-            });
+            checks(&part, &others, &DynDivisor::of_rows(&part.b()?)?)?;
         }
         if is_even && is_shared {
-            continue;
+            return Ok(());
         }
-        let one = rows[part * 7 % rows.len()].b.clone();
-        for row in &mut rows {
-            row.b.clone_from(&one);
-        }
-        let name = format!("{name}, one divisor");
-        let what = Context::new(shape, &name, device);
-        tally.attempt(&what, rows.len(), |tally| {
-            checks(shape, &rows, &others, &DynDivisor::splat(device, shape, &one)?, tally)
-        });
-    }
+        let one = part.one_divisor();
+        checks(&part, &others, &DynDivisor::splat(part.device, shape, &one)?)
+    });
 }
 
 struct Sums;
@@ -193,34 +141,19 @@ impl Check for Sums {
     const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        by_each_and_by_one(shape, setting, "add_mod", add, tally);
+        by_each_and_by_one(shape, setting, tally, add);
     }
 }
 
-fn add(
-    shape: Shape,
-    rows: &[Row],
-    summands: &[BigUint],
-    divisor: &DynDivisor,
-    tally: &mut Tally,
-) -> Result<()> {
-    let device = divisor.device();
-    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let b = DynBatch::from_biguints(device, shape, summands)?;
-    let mut out = dirty(shape, device, rows)?;
-    let mut check = |name, out: &DynBatch, of: fn(&Row, &BigUint) -> BigUint| {
-        let expected: Vec<_> = rows.iter().zip(summands).map(|(row, b)| of(row, b)).collect();
-        let what = Context::new(shape, name, device);
-        tally.values(&what, rows, &out.to_biguints()?, &expected);
-        Ok(())
-    };
+pub(crate) fn add(part: &Part<'_>, summands: &[BigUint], divisor: &DynDivisor) -> Result<()> {
+    let (a, b, mut out) = (part.a()?, part.batch(summands)?, part.old()?);
     a.add_mod_into(&b, divisor, &mut out)?;
-    check("add_mod", &out, |row, b| oracle::add_mod(&row.a, b, &row.b))?;
+    part.each_with("add_mod", &out, summands, |row, b| oracle::add_mod(&row.a, b, &row.b))?;
     a.sub_mod_into(&b, divisor, &mut out)?;
-    check("sub_mod", &out, |row, b| oracle::sub_mod(&row.a, b, &row.b))?;
+    part.each_with("sub_mod", &out, summands, |row, b| oracle::sub_mod(&row.a, b, &row.b))?;
     a.neg_mod_into(divisor, &mut out)?;
-    check("neg_mod", &out, |row, _| oracle::sub_mod(&BigUint::zero(), &row.a, &row.b))?;
-    check("add_mod to itself", &a.add_mod(&a, divisor)?, |row, _| {
+    part.each("neg_mod", &out, |row| oracle::sub_mod(&BigUint::zero(), &row.a, &row.b))?;
+    part.each("add_mod to itself", a.add_mod(&a, divisor)?, |row| {
         oracle::add_mod(&row.a, &row.a, &row.b)
     })
 }
@@ -233,37 +166,23 @@ impl Check for Products {
     const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        by_each_and_by_one(shape, setting, "mul_mod", multiply, tally);
+        by_each_and_by_one(shape, setting, tally, multiply);
     }
 }
 
-fn multiply(
-    shape: Shape,
-    rows: &[Row],
-    factors: &[BigUint],
-    divisor: &DynDivisor,
-    tally: &mut Tally,
-) -> Result<()> {
-    let device = divisor.device();
-    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let b = DynBatch::from_biguints(device, shape, factors)?;
-    let mut out = dirty(shape, device, rows)?;
-
-    let expected: Vec<_> =
-        rows.iter().zip(factors).map(|(row, b)| oracle::mul_mod(&row.a, b, &row.b)).collect();
-    for by in strategies(device, Op::MulMod, shape) {
-        let name = format!("mul_mod by {by:?}");
-        let what = Context::new(shape, &name, device);
+fn multiply(part: &Part<'_>, factors: &[BigUint], divisor: &DynDivisor) -> Result<()> {
+    let (a, b, mut out) = (part.a()?, part.batch(factors)?, part.old()?);
+    for by in strategies(part.device, Op::MulMod, part.shape) {
         a.using(by).mul_mod_into(&b, divisor, &mut out)?;
-        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        part.each_with(&format!("mul_mod by {by:?}"), &out, factors, |row, b| {
+            oracle::mul_mod(&row.a, b, &row.b)
+        })?;
     }
-
-    let expected: Vec<_> = rows.iter().map(|row| oracle::mul_mod(&row.a, &row.a, &row.b)).collect();
-    for by in strategies(device, Op::SquareMod, shape) {
-        let name = format!("square_mod by {by:?}");
-        let what = Context::new(shape, &name, device);
+    for by in strategies(part.device, Op::SquareMod, part.shape) {
         a.using(by).square_mod_into(divisor, &mut out)?;
-        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        part.each(&format!("square_mod by {by:?}"), &out, |row| {
+            oracle::mul_mod(&row.a, &row.a, &row.b)
+        })?;
     }
     Ok(())
 }
@@ -306,52 +225,37 @@ impl Check for Powers {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut rows = divisible(rows);
-            reduce(&mut rows);
-            let exponents = exponents(device, shape, &rows);
-            let what = Context::new(shape, "pow_mod", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                let (a, e) = (
-                    DynBatch::from_biguints(device, shape, &first(&rows))?,
-                    DynBatch::from_biguints(device, shape, &exponents)?,
-                );
-                let mut out = dirty(shape, device, &rows)?;
-                let expected = powers(&rows, &exponents);
-                for by in strategies(device, Op::PowMod, shape) {
-                    // If the algorithm does not prepare divisors, classical products do.
-                    let divisor = v.using(by).prepare()?;
-                    a.using(by).pow_mod_into(&e, &divisor, &mut out)?;
-                    tally.values(&what, &rows, &out.to_biguints()?, &expected);
-                }
-
-                // One exponent for all of them.
-                let one = vec![exponents[part % rows.len()].clone(); rows.len()];
-                a.pow_mod_all_into(&one[0], &DynDivisor::of_rows(&v)?, &mut out)?;
-                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
-                // And one divisor for all rows.
-                for row in &mut rows {
-                    row.b.clone_from(&factors(shape, std::slice::from_ref(row))[0]);
-                    row.b.set_bit(0, true);
-                }
-                let divisor = rows[part % rows.len()].b.clone();
-                for row in &mut rows {
-                    row.b.clone_from(&divisor);
-                }
-                let divisor = DynDivisor::splat(device, shape, &divisor)?;
-                a.pow_mod_into(&e, &divisor, &mut out)?;
-                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &exponents));
-                a.pow_mod_all_into(&one[0], &divisor, &mut out)?;
-                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
-                Ok(())
-            });
-        }
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let (device, mut part) = (part.device, part.divisible());
+            reduce(&mut part.rows);
+            let exponents = exponents(device, shape, &part.rows);
+            let (v, a, e, mut out) = (part.b()?, part.a()?, part.batch(&exponents)?, part.old()?);
+            for by in strategies(device, Op::PowMod, shape) {
+                // If the algorithm does not prepare divisors, classical products do.
+                let divisor = v.using(by).prepare()?;
+                a.using(by).pow_mod_into(&e, &divisor, &mut out)?;
+                part.each_with("pow_mod", &out, &exponents, power_of)?;
+            }
+            // One exponent for all of them.
+            let one = &exponents[part.turn % exponents.len()];
+            a.pow_mod_all_into(one, &DynDivisor::of_rows(&v)?, &mut out)?;
+            part.each("pow_mod_all", &out, |row| power_of(row, one))?;
+            // And one divisor for all rows.
+            let mut divisor = factors(shape, &part.rows)[part.turn % exponents.len()].clone();
+            divisor.set_bit(0, true);
+            part.set_b(&divisor);
+            let divisor = DynDivisor::splat(device, shape, &divisor)?;
+            a.pow_mod_into(&e, &divisor, &mut out)?;
+            part.each_with("pow_mod", &out, &exponents, power_of)?;
+            a.pow_mod_all_into(one, &divisor, &mut out)?;
+            part.each("pow_mod_all", &out, |row| power_of(row, one))
+        });
     }
 }
 
-fn powers(rows: &[Row], exponents: &[BigUint]) -> Vec<BigUint> {
-    rows.iter().zip(exponents).map(|(row, e)| oracle::pow_mod(&row.a, e, &row.b)).collect()
+/// The power of a row, modulo its divisor.
+pub(crate) fn power_of(row: &Row, exponent: &BigUint) -> BigUint {
+    oracle::pow_mod(&row.a, exponent, &row.b)
 }
 
 struct PowerProducts;
@@ -363,45 +267,37 @@ impl Check for PowerProducts {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
-        for (part, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
-            let bases = [2, 1, 5, 3][part % 4].min(rows.len());
-            let groups = rows.len() / bases;
-            rows.truncate(groups * bases);
-            rows = divisible(rows);
-            let mut exponents = exponents(device, shape, &rows);
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let (device, mut part) = (part.device, part.divisible());
+            let bases = [2, 1, 5, 3][part.turn % 4].min(part.rows.len());
+            let groups = part.rows.len() / bases;
+            part.rows.truncate(groups * bases);
+            let mut exponents = exponents(device, shape, &part.rows);
             // All exponents of a group are 0.
             exponents[..bases].fill(BigUint::zero());
             let name = format!("pow_product_mod of {bases} bases");
-            let what = Context::new(shape, &name, device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);
-                let (a, e) = (batch(&first(&rows))?, batch(&exponents)?);
-                let v = batch(&second(&rows[..groups]))?;
-                let mut out = dirty(shape, device, &rows[..groups])?;
-                let expected = power_products(&rows, &exponents, bases);
-                let strategies = strategies(device, Op::PowProductMod, shape);
-                for by in strategies.into_iter().chain([Strategy::Auto]) {
-                    let divisor = v.using(by).prepare()?;
-                    a.using(by).pow_product_mod_into(&e, bases, &divisor, &mut out)?;
-                    tally.values(&what, &rows[..groups], &out.to_biguints()?, &expected);
-                }
-                // One divisor for all rows.
-                let divisor = rows[part % groups].b.clone();
-                for row in &mut rows {
-                    row.b.clone_from(&divisor);
-                }
-                let divisor = DynDivisor::splat(device, shape, &divisor)?;
-                let products = a.pow_product_mod(&e, bases, &divisor)?;
-                let expected = power_products(&rows, &exponents, bases);
-                tally.values(&what, &rows[..groups], &products.to_biguints()?, &expected);
-                Ok(())
-            });
-        }
+            let (a, e) = (part.a()?, part.batch(&exponents)?);
+            let v = part.b()?.slice(0..groups)?;
+            let mut out = part.old()?.slice(0..groups)?;
+            let expected = power_products(&part.rows, &exponents, bases);
+            let strategies = strategies(device, Op::PowProductMod, shape);
+            for by in strategies.into_iter().chain([Strategy::Auto]) {
+                let divisor = v.using(by).prepare()?;
+                a.using(by).pow_product_mod_into(&e, bases, &divisor, &mut out)?;
+                part.compare(&name, &out, &expected)?;
+            }
+            // One divisor for all rows.
+            let divisor = part.rows[part.turn % groups].b.clone();
+            part.set_b(&divisor);
+            let divisor = DynDivisor::splat(device, shape, &divisor)?;
+            let products = a.pow_product_mod(&e, bases, &divisor)?;
+            part.compare(&name, products, &power_products(&part.rows, &exponents, bases))
+        });
     }
 }
 
 /// The products of the powers of each group of rows, modulo the divisors of the first rows.
-fn power_products(rows: &[Row], exponents: &[BigUint], bases: usize) -> Vec<BigUint> {
+pub(crate) fn power_products(rows: &[Row], exponents: &[BigUint], bases: usize) -> Vec<BigUint> {
     let groups = rows.chunks(bases).zip(exponents.chunks(bases));
     let product = |((group, exponents), Row { b: v, .. }): ((&[Row], &[BigUint]), &Row)| {
         let one = oracle::pow_mod(v, &BigUint::zero(), v);
@@ -420,45 +316,23 @@ impl Check for Digits {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape).div_ceil(4) | 1;
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut random = Random::new(seed() ^ part as u64);
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let mut random = Random::new(seed() ^ part.turn as u64);
             let largest = ones(shape.digit.bits()).to_u64().unwrap_or(u64::MAX);
             let half = largest / 2;
             let any = random.word() >> (64 - shape.digit.bits()) | 1;
+            let (u, mut q, mut r) = (part.a()?, part.old()?, vec![1; part.rows.len()]);
             for digit in [1, 2, 3, 10, half, half + 1, half + 2, largest - 1, largest, any] {
-                let what = Context::new(shape, "div_rem_digit", device);
-                tally.attempt(&what, rows.len(), |tally| {
-                    by_digit(shape, &what, device, &rows, digit, tally)
-                });
+                u.div_rem_digit_into(digit, &mut q, &mut r)?;
+                part.expect("rem_digit", u.rem_digit(digit)?, r.clone());
+                let rests: Vec<_> = r.iter().copied().map(BigUint::from).collect();
+                part.each(&format!("div_rem_digit by {digit:#x}"), (&q, rests), |row| {
+                    oracle::div_rem(&row.a, &digit.into())
+                })?;
             }
-        }
-    }
-}
-
-fn by_digit(
-    shape: Shape,
-    what: &Context<'_>,
-    device: &Device,
-    rows: &[Row],
-    digit: u64,
-    tally: &mut Tally,
-) -> Result<()> {
-    let divisor = digit;
-    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let mut q = dirty(shape, device, rows)?;
-    let mut r = vec![divisor; rows.len()];
-    u.div_rem_digit_into(divisor, &mut q, &mut r)?;
-    let alone = u.rem_digit(divisor)?;
-    let q = q.to_biguints()?;
-    for (index, row) in rows.iter().enumerate() {
-        let v = BigUint::from(digit);
-        let got_r = BigUint::from(r[index].to_u64().unwrap_or_default());
-        let right = oracle::is_division(&row.a, &v, &q[index], &got_r) && alone[index] == r[index];
-        tally.row(right, || {
-            format!("{}\n  by {digit:#x}: q {:#x}, r {got_r:#x}", what.row(row), q[index])
+            Ok(())
         });
     }
-    Ok(())
 }
 
 struct Errors;
@@ -470,17 +344,14 @@ impl Check for Errors {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new(shape, "divisors that are none", device);
-            tally.attempt(&what, 1, |tally| errors(shape, device, &what, tally));
+            Part::run(shape, device, 0, vec![], tally, |part| errors(&part, setting.devices()));
         }
     }
 }
 
-fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
-    let mut expect = |call: &str, got: Option<Error>, expected: Error| {
-        let right = got.as_ref() == Some(&expected);
-        tally.row(right, || format!("{what}: {call}: {got:?}, expected {expected:?}"));
-    };
+fn errors(part: &Part<'_>, devices: &[Device]) -> Result<()> {
+    let (device, shape) = (part.device, part.shape);
+    let expect = |call: &str, got: Option<Error>, error| part.expect(call, got, Some(error));
     let count = 7;
     for zeros in [&[0][..], &[6], &[3, 5], &[2, 1]] {
         let value = |row| if zeros.contains(&row) { BigUint::zero() } else { power(row) };
@@ -510,9 +381,12 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
     for (modulus, expected) in [(BigUint::one(), BigUint::zero()), (power(70), BigUint::one())] {
         let divisor = DynDivisor::splat(device, shape, &modulus)?;
         for result in [a.pow_mod(&none, &divisor)?, none.pow_mod(&none, &divisor)?] {
-            let right = result.to_biguints()? == vec![expected.clone(); count];
-            tally.row(right, || format!("{what}: the power 0 modulo {modulus}"));
+            part.expect("the power 0", result.to_biguints()?, vec![expected.clone(); count]);
         }
+    }
+    for other in devices.iter().filter(|other| *other != device) {
+        let divisor = DynDivisor::splat(other, shape, &BigUint::one())?;
+        expect("div_by", a.div_by(&divisor).err(), Error::DeviceMismatch);
     }
     Ok(())
 }

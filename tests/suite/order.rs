@@ -1,8 +1,8 @@
 //! Sorted rows.
 
-use gpuint::{DynBatch, Shape};
+use gpuint::Shape;
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend};
+use crate::setting::{Check, Rows, Setting, Tally, on_every_backend};
 use gpuint_testkit::operands::SUMS;
 use gpuint_testkit::oracle;
 
@@ -15,31 +15,26 @@ impl Check for Sorted {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape).div_ceil(4);
-        for (part, device, mut rows) in setting.parts(shape, SUMS, count) {
-            let what = |name| Context::new(shape, name, device);
+        setting.each_part(shape, SUMS, count, tally, |mut part| {
+            let rows = &mut part.rows;
             // Equal rows, and rows that differ in a low bit only.
             for index in 1..rows.len() {
-                if index % 3 == part % 2 {
+                if index % 3 == part.turn % 2 {
                     rows[index].a = rows[index / 2].a.clone();
                     rows[index].a.set_bit((index % 5) as u64, index.is_multiple_of(2));
                 }
             }
-            tally.attempt(&what("sort"), rows.len(), |tally| {
-                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
-                let mut order: Vec<usize> = (0..rows.len()).collect();
-                order.sort_by(|&a, &b| oracle::cmp(&rows[a].a, &rows[b].a));
-                let mut values: Vec<_> = order.iter().map(|&row| rows[row].a.clone()).collect();
-                let indices = a.sort_indices()?;
-                tally.row(indices == order, || what("sort_indices").to_string());
-                tally.values(&what("sort"), &rows, &a.sort()?.to_biguints()?, &values);
-                values.dedup();
-                let unique = a.unique()?.to_biguints()?;
-                tally.row(unique == values, || what("unique").to_string());
-                let none = a.slice(0..0)?;
-                tally.row(none.unique()?.is_empty(), || what("unique").to_string());
-                Ok(())
-            });
-        }
+            let (a, rows) = (part.a()?, &part.rows);
+            let mut order: Vec<usize> = (0..rows.len()).collect();
+            order.sort_by(|&a, &b| oracle::cmp(&rows[a].a, &rows[b].a));
+            let mut values: Vec<_> = order.iter().map(|&row| rows[row].a.clone()).collect();
+            part.expect("sort_indices", a.sort_indices()?, order);
+            part.compare("sort", a.sort()?, &values)?;
+            values.dedup();
+            part.expect("unique", a.unique()?.to_biguints()?, values);
+            part.expect("unique", a.slice(0..0)?.unique()?.len(), 0);
+            Ok(())
+        });
     }
 }
 

@@ -1,103 +1,33 @@
 //! Products and squares of structured rows.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Algorithm, BackendKind, Device, DynBatch, Op, Product, Shape, Strategy, is_offered};
+use gpuint::{Algorithm, BackendKind, DynBatch, Op, Product, Result, Shape, Strategy, is_offered};
 
-use crate::rows::expect;
-use crate::setting::{
-    Check, Context, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
-};
+use crate::setting::{Check, Part, Rows, Setting, Tally, doubled, on_every_backend};
 use gpuint_testkit::operands::{PRODUCTS, Row, ones};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 80_000, least: 42 };
 
-/// All products of some rows.
-struct Products<'a> {
-    strategy: &'static str,
-    device: &'a Device,
-    rows: &'a [Row],
-    /// Both halves of each product.
-    expected: &'a [(BigUint, BigUint)],
-    /// True if products by digits exist: for all but the widest shapes.
-    classical: bool,
-    /// True if tensor cores are tested.
-    tensor: bool,
-    /// True if transforms of this width exist and are tested.
-    fft: bool,
-    ntt: bool,
-}
+/// Both halves of the product of each row.
+type Expected = [(BigUint, BigUint)];
 
-impl Products<'_> {
-    fn check(&self, shape: Shape, by: Strategy, tally: &mut Tally) {
-        let Self { strategy, device, rows, expected, .. } = self;
-        let what = format!("wrapping_mul by {strategy}");
-        let what = Context::new(shape, &what, device);
-        tally.attempt(&what, rows.len(), |tally| {
-            let a = DynBatch::from_biguints(device, shape, &first(rows))?;
-            let b = DynBatch::from_biguints(device, shape, &second(rows))?;
-            let dirty = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
-
-            let mut product = dirty.try_clone()?;
-            a.using(by).wrapping_mul_into(&b, &mut product)?;
-            let lows: Vec<_> = expected.iter().map(|(low, _)| low.clone()).collect();
-            tally.values(&what, rows, &product.to_biguints()?, &lows);
-
-            let what = format!("mul_lo_hi by {strategy}");
-            let what = Context::new(shape, &what, device);
-            let (mut low, mut high) = (product, dirty.try_clone()?);
-            a.using(by).mul_lo_hi_into(&b, &mut low, &mut high)?;
-            tally.values(&what, rows, &zip(low.to_biguints()?, high.to_biguints()?), expected);
-
-            let what = format!("cyclic_mul by {strategy}");
-            let what = Context::new(shape, &what, device);
-            let mut cyclic = dirty.try_clone()?;
-            a.using(by).cyclic_mul_into(&b, &mut cyclic)?;
-            let expected: Vec<_> =
-                rows.iter().map(|row| oracle::mul_cyclic(&row.a, &row.b, shape.bits)).collect();
-            tally.values(&what, rows, &cyclic.to_biguints()?, &expected);
-            let what = format!("negacyclic_mul by {strategy}");
-            let (negacyclic, is_minus_one) = a.using(by).negacyclic_mul(&b)?;
-            let of = |row: &Row| oracle::mul_negacyclic(&row.a, &row.b, shape.bits);
-            let (expected, flags): (Vec<_>, Vec<_>) = rows.iter().map(of).unzip();
-            let what = Context::new(shape, &what, device);
-            tally.values(&what, rows, &negacyclic.to_biguints()?, &expected);
-            expect(tally, &what, is_minus_one.to_bools()?, flags);
-
-            let what = format!("wrapping_square by {strategy}");
-            let what = Context::new(shape, &what, device);
-            let mut square = dirty;
-            a.using(by).wrapping_square_into(&mut square)?;
-            let squares: Vec<_> =
-                rows.iter().map(|row| oracle::square(&row.a, shape.bits)).collect();
-            tally.values(&what, rows, &square.to_biguints()?, &squares);
-            Ok(())
-        });
-    }
-}
-
-/// Full products in rows of twice the width.
-fn wide([shape, wide]: [Shape; 2], products: &Products<'_>, tally: &mut Tally) {
-    let Products { device, rows, expected, classical, tensor, fft, ntt, .. } = *products;
-    let what = Context::new(shape, "widening_mul", device);
-    tally.attempt(&what, rows.len(), |tally| {
-        let a = DynBatch::from_biguints(device, shape, &first(rows))?;
-        let b = DynBatch::from_biguints(device, shape, &second(rows))?;
-        let dirty = DynBatch::splat(device, wide, &ones(wide.bits), rows.len())?;
-        let whole: Vec<_> = expected.iter().map(|(low, high)| low + (high << shape.bits)).collect();
-        let strategies = [
-            (Product::Classical, classical),
-            (Product::TensorCore, tensor),
-            (Product::Ntt, ntt),
-            (Product::Fft, fft),
-        ];
-        for (by, _) in strategies.into_iter().filter(|strategy| strategy.1) {
-            let mut product = dirty.try_clone()?;
-            a.using(by).widening_mul_into(&b, &mut product)?;
-            tally.values(&what, rows, &product.to_biguints()?, &whole);
-        }
-        Ok(())
-    });
+/// Compares all products of rows by one strategy.
+fn products(part: &Part<'_>, by: Strategy, expected: &Expected) -> Result<()> {
+    let (a, b, mut low, mut high) = (part.a()?, part.b()?, part.old()?, part.old()?);
+    let (name, bits) = (|name| format!("{name} by {by:?}"), part.shape.bits);
+    let lows: Vec<_> = expected.iter().map(|(low, _)| low.clone()).collect();
+    a.using(by).wrapping_mul_into(&b, &mut low)?;
+    part.compare(&name("wrapping_mul"), &low, &lows)?;
+    a.using(by).mul_lo_hi_into(&b, &mut low, &mut high)?;
+    part.compare(&name("mul_lo_hi"), (&low, &high), expected)?;
+    a.using(by).cyclic_mul_into(&b, &mut low)?;
+    part.each(&name("cyclic_mul"), &low, |row| oracle::mul_cyclic(&row.a, &row.b, bits))?;
+    part.each(&name("negacyclic_mul"), a.using(by).negacyclic_mul(&b)?, |row| {
+        oracle::mul_negacyclic(&row.a, &row.b, bits)
+    })?;
+    a.using(by).wrapping_square_into(&mut high)?;
+    part.each(&name("wrapping_square"), &high, |row: &Row| oracle::square(&row.a, bits))
 }
 
 struct Structured;
@@ -106,58 +36,51 @@ impl Check for Structured {
     const NAME: &str = "products";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape);
         let [classical, fft, has_ntt] = [Product::Classical, Product::Fft, Product::Ntt]
             .map(|product| is_offered(Op::MulLo, Algorithm::By(product), shape));
-        for (part, device, rows) in setting.parts(shape, PRODUCTS, count) {
+        let is_cpu = setting.backend == BackendKind::Cpu;
+        let ntt = has_ntt && (!is_cpu || !classical);
+        setting.each_part(shape, PRODUCTS, setting.count(ROWS, shape), tally, |part| {
+            let (rows, bits) = (&part.rows, shape.bits);
             let expected: Vec<_> =
-                rows.iter().map(|row| oracle::mul(&row.a, &row.b, shape.bits)).collect();
+                rows.iter().map(|row| oracle::mul(&row.a, &row.b, bits)).collect();
             // The shim takes long for the matrices of long rows, so those have one schedule of
             // three.
-            let tensor = classical
-                && (setting.backend != BackendKind::Simt || shape.bits <= 1 << 15 || part % 3 == 1);
-            let ntt = has_ntt && (setting.backend != BackendKind::Cpu || !classical);
-            let (strategy, rows, expected) = ("Classical", &rows, &expected);
-            let products =
-                Products { strategy, device, rows, expected, classical, tensor, fft, ntt };
-            if classical {
-                products.check(shape, Strategy::Product(Product::Classical), tally);
-            }
-            if ntt {
-                Products { strategy: "Ntt", ..products }.check(
-                    shape,
-                    Strategy::Product(Product::Ntt),
-                    tally,
-                );
-            }
-            if setting.backend != BackendKind::Cpu && classical {
-                Products { strategy: "Karatsuba", ..products }.check(
-                    shape,
-                    Strategy::Product(Product::Karatsuba),
-                    tally,
-                );
-                if tensor {
-                    Products { strategy: "TensorCore", ..products }.check(
-                        shape,
-                        Strategy::Product(Product::TensorCore),
-                        tally,
-                    );
-                }
-                if fft {
-                    Products { strategy: "Fft", ..products }.check(
-                        shape,
-                        Strategy::Product(Product::Fft),
-                        tally,
-                    );
+            let is_slow = setting.backend == BackendKind::Simt && bits > 1 << 15;
+            let tensor = classical && (!is_slow || part.turn % 3 == 1);
+            for (by, is_tested) in [
+                (Product::Classical, classical),
+                (Product::Ntt, ntt),
+                (Product::Karatsuba, !is_cpu && classical),
+                (Product::TensorCore, !is_cpu && tensor),
+                (Product::Fft, !is_cpu && classical && fft),
+            ] {
+                if is_tested {
+                    products(&part, by.into(), &expected)?;
                 }
             }
-            if let Some(doubled) = doubled(shape) {
-                wide([shape, doubled], &products, tally);
+            if !is_cpu && part.turn % 4 == 0 {
+                products(&part, Strategy::Auto, &expected)?;
             }
-            if setting.backend != BackendKind::Cpu && part % 4 == 0 {
-                Products { strategy: "Auto", ..products }.check(shape, Strategy::Auto, tally);
+            // Full products in rows of twice the width.
+            let Some(wide) = doubled(shape) else { return Ok(()) };
+            let (a, b) = (part.a()?, part.b()?);
+            let whole: Vec<_> = expected.iter().map(|(low, high)| low + (high << bits)).collect();
+            for (by, is_tested) in [
+                (Product::Classical, classical),
+                (Product::TensorCore, tensor),
+                (Product::Ntt, ntt),
+                (Product::Fft, fft),
+            ] {
+                if is_tested {
+                    let mut product =
+                        DynBatch::splat(part.device, wide, &ones(wide.bits), rows.len())?;
+                    a.using(by).widening_mul_into(&b, &mut product)?;
+                    part.compare(&format!("widening_mul by {by:?}"), &product, &whole)?;
+                }
             }
-        }
+            Ok(())
+        });
     }
 }
 

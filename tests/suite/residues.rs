@@ -5,13 +5,14 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DynBatch, DynFixedBase, DynModulus, DynResidues, Error, Mask, Op, Result,
-    Shape, algorithms,
+    BackendKind, DynBatch, DynFixedBase, DynModulus, DynResidues, Error, Mask, Op, Result, Shape,
+    algorithms,
 };
 use num_traits::{One, Zero};
 
+use crate::modular::power_of;
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed,
+    Check, Part, Rows, Setting, Tally, first, is_thorough, on_every_backend, seed,
 };
 use gpuint_testkit::operands::{DIVISIONS, Row, power};
 use gpuint_testkit::oracle;
@@ -27,106 +28,88 @@ impl Check for Chains {
     const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        for (part, device, mut rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape))
-        {
-            for row in &mut rows {
-                row.b.set_bit(0, true);
+        let count = setting.count(ROWS, shape);
+        setting.each_part(shape, DIVISIONS, count, tally, |mut part| {
+            part.rows.iter_mut().for_each(|row| row.b.set_bit(0, true));
+            let modulus = DynModulus::of_rows(&part.b()?)?;
+            // A GPU may have no engine for the form; the others have the one of the table.
+            let is_offered = algorithms(Op::MulResidues, shape).next().is_some();
+            let is_right = match part.device.gpu() {
+                None => modulus.is_montgomery() == is_offered,
+                Some(_) => is_offered || !modulus.is_montgomery(),
+            };
+            part.row(is_right, || format!("{}: {modulus:?}", part.what("residues")));
+            chain(&part, &modulus)?;
+
+            let one = part.one_divisor();
+            chain(&part, &DynModulus::splat(part.device, shape, &one)?)?;
+
+            for row in part.rows.iter_mut().skip(1).step_by(3) {
+                row.b = if row.b.is_one() { BigUint::from(2u32) } else { &row.b - 1u32 };
             }
-            let what = Context::new(shape, "residues", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let moduli = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                let modulus = DynModulus::of_rows(&moduli)?;
-                // A GPU may have no engine for the form; the others have the one of the table.
-                let is_offered = algorithms(Op::MulResidues, shape).next().is_some();
-                let is_right = match device.gpu() {
-                    None => modulus.is_montgomery() == is_offered,
-                    Some(_) => is_offered || !modulus.is_montgomery(),
-                };
-                tally.row(is_right, || format!("{what}: {modulus:?}"));
-                chain(&what, &rows, &modulus, tally)?;
-
-                let one = rows[part * 7 % rows.len()].b.clone();
-                for row in &mut rows {
-                    row.b.clone_from(&one);
-                }
-                chain(&what, &rows, &DynModulus::splat(device, shape, &one)?, tally)?;
-
-                for row in rows.iter_mut().skip(1).step_by(3) {
-                    row.b = if row.b.is_one() { BigUint::from(2u32) } else { &row.b - 1u32 };
-                }
-                let moduli = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                chain(&what, &rows, &DynModulus::of_rows(&moduli)?, tally)
-            });
-        }
+            chain(&part, &DynModulus::of_rows(&part.b()?)?)
+        });
     }
 }
 
 /// Every operation on the residues of `a`, and of `a` turned by a row.
-fn chain(what: &Context<'_>, rows: &[Row], modulus: &DynModulus, tally: &mut Tally) -> Result<()> {
-    let (device, shape) = (modulus.device(), modulus.shape());
+fn chain(part: &Part<'_>, modulus: &DynModulus) -> Result<()> {
+    let rows = &part.rows;
     let mut turned = first(rows);
     turned.rotate_left(1);
-    let x = DynResidues::new(&DynBatch::from_biguints(device, shape, &first(rows))?, modulus)?;
-    let y = DynResidues::new(&DynBatch::from_biguints(device, shape, &turned)?, modulus)?;
+    let x = DynResidues::new(&part.a()?, modulus)?;
+    let y = DynResidues::new(&part.batch(&turned)?, modulus)?;
     let mut out = x.try_clone()?;
-    let mut check = |got: &DynResidues, of: &dyn Fn(&BigUint, &BigUint, &BigUint) -> BigUint| {
-        let each = rows.iter().zip(&turned);
-        let expected: Vec<_> = each.map(|(row, b)| of(&row.a, b, &row.b)).collect();
-        tally.values(what, rows, &got.to_batch()?.to_biguints()?, &expected);
-        Ok(())
+    type Expected<'a> = &'a dyn Fn(&BigUint, &BigUint, &BigUint) -> BigUint;
+    let check = |name: &str, got: &DynResidues, of: Expected<'_>| {
+        part.each_with(name, got, &turned, |row, b| of(&row.a, b, &row.b))
     };
-    check(&x, &|a, _, n| oracle::div_rem(a, n).1)?;
+    let negative = |a: &BigUint, n: &BigUint| oracle::sub_mod(&BigUint::zero(), a, n);
+    check("new", &x, &|a, _, n| oracle::div_rem(a, n).1)?;
     x.mul_into(&y, &mut out)?;
-    check(&out, &oracle::mul_mod)?;
+    check("mul", &out, &oracle::mul_mod)?;
     x.square_into(&mut out)?;
-    check(&out, &|a, _, n| oracle::mul_mod(a, a, n))?;
+    check("square", &out, &|a, _, n| oracle::mul_mod(a, a, n))?;
     x.add_into(&y, &mut out)?;
-    check(&out, &oracle::add_mod)?;
+    check("add", &out, &oracle::add_mod)?;
     x.sub_into(&y, &mut out)?;
-    check(&out, &oracle::sub_mod)?;
+    check("sub", &out, &oracle::sub_mod)?;
     x.neg_into(&mut out)?;
-    check(&out, &|a, _, n| oracle::sub_mod(&BigUint::zero(), a, n))?;
-    check(&x.double()?, &|a, _, n| oracle::add_mod(a, a, n))?;
+    check("neg", &out, &|a, _, n| negative(a, n))?;
+    check("double", &x.double()?, &|a, _, n| oracle::add_mod(a, a, n))?;
     // Without a conversion in between: (x - y)^2 + 4 x y = (x + y)^2.
     let square = x.sub(&y)?.square()?.add(&x.mul(&y)?.double()?.double()?)?;
     let sum = x.add(&y)?.square()?;
-    let equal = square.eq_mask(&sum)?;
-    check(&sum, &|a, b, n| {
+    part.each("eq_mask", square.eq_mask(&sum)?, |_| true)?;
+    check("square of a sum", &sum, &|a, b, n| {
         let sum = oracle::add_mod(a, b, n);
         oracle::mul_mod(&sum, &sum, n)
     })?;
-    check(&x.pow_all(&BigUint::from(5u32))?, &|a, _, n| oracle::pow_mod(a, &5u32.into(), n))?;
-    let random = Random::new(seed() ^ rows[0].index as u64).word();
-    let chosen = x.eq_mask(&y)?.not()?.xor(&Mask::none(device, rows.len())?)?;
-    let selected = x.select(&chosen, &y.neg()?)?;
-    check(&selected, &|a, b, n| {
+    check("pow_all", &x.pow_all(5)?, &|a, _, n| oracle::pow_mod(a, &5u32.into(), n))?;
+    let chosen = x.eq_mask(&y)?.not()?.xor(&Mask::none(part.device, rows.len())?)?;
+    check("select", &x.select(&chosen, &y.neg()?)?, &|a, b, n| {
         let differ = oracle::sub_mod(a, b, n) != BigUint::zero();
-        if differ { oracle::div_rem(a, n).1 } else { oracle::sub_mod(&BigUint::zero(), b, n) }
+        if differ { oracle::div_rem(a, n).1 } else { negative(b, n) }
     })?;
-    let exponents: Vec<_> =
-        (0..rows.len()).map(|row| BigUint::from(random >> (row % 64))).collect();
-    let exponents: Vec<_> = exponents.iter().map(|e| e % 300u32).collect();
-    let powers = x.pow(&DynBatch::from_biguints(device, shape, &exponents)?)?;
-    let expected: Vec<_> =
-        rows.iter().zip(&exponents).map(|(row, e)| oracle::pow_mod(&row.a, e, &row.b)).collect();
-    tally.values(what, rows, &powers.to_batch()?.to_biguints()?, &expected);
-    tally.values(what, rows, &equal.to_bools()?, &vec![true; rows.len()]);
-    let zero = rows.iter().map(|row| oracle::div_rem(&row.a, &row.b).1.is_zero());
-    tally.values(what, rows, &x.is_zero_mask()?.to_bools()?, &zero.collect::<Vec<_>>());
+    let random = Random::new(seed() ^ rows[0].index as u64).word();
+    let exponent = |row| BigUint::from((random >> (row % 64)) % 300);
+    let exponents: Vec<_> = (0..rows.len()).map(exponent).collect();
+    part.each_with("pow", x.pow(&part.batch(&exponents)?)?, &exponents, power_of)?;
+    part.each("is_zero_mask", x.is_zero_mask()?, |row| {
+        oracle::div_rem(&row.a, &row.b).1.is_zero()
+    })?;
 
-    let even = rows.iter().position(|row| !row.b.bit(0));
-    match even {
+    match rows.iter().position(|row| !row.b.bit(0)) {
         Some(row) => {
-            let error = x.halve().err();
-            let right = error == Some(Error::EvenModulus { row }) && !modulus.is_montgomery();
-            tally.row(right, || format!("{what}: {error:?}, row {row} is even"));
+            part.expect("halve", x.halve().err(), Some(Error::EvenModulus { row }));
+            part.expect("halve", modulus.is_montgomery(), false);
         }
         None => {
             let half = x.halve()?;
-            let right = half.double()?.eq_mask(&x)?.count()? == rows.len();
-            let below = half.to_batch()?.to_biguints()?;
-            let right = right && below.iter().zip(rows).all(|(half, row)| *half < row.b);
-            tally.row(right, || format!("{what}: halves"));
+            part.expect("halve", half.double()?.eq_mask(&x)?.count()?, rows.len());
+            let half = half.to_batch()?.to_biguints()?;
+            let is_below = |(half, row): (&BigUint, &Row)| *half < row.b;
+            part.expect("halve", half.iter().zip(rows).all(is_below), true);
         }
     }
     Ok(())
@@ -149,53 +132,48 @@ impl Check for FixedBases {
         let turn = shape.bits.ilog2() as usize;
         let turns = setting.devices().len();
         let count = if shape.bits > 8192 { 3 } else { 21 };
-        for (part, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             if is_shared && part != turn % turns {
                 continue;
             }
             let part = if is_shared { turn % 2 } else { part };
-            let what = Context::new(shape, "powers of a fixed base", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                // Odd and even moduli, 1 among them.
-                let modulus = match part % 3 {
-                    0 => &rows[0].b | BigUint::one(),
-                    1 => (&rows[0].b >> 1) + 2u32,
-                    _ => BigUint::one(),
-                };
-                // A byte of the exponent takes 256 products.
-                let longest = match shape.bits {
-                    _ if !is_shared => 24,
-                    ..=65536 => 9,
-                    _ => 3,
-                };
-                let exponent_bits = [17, 8, 1, 24][part % 4].min(longest);
-                let mut random = Random::new(seed() ^ part as u64);
-                let base = rows[0].a.clone();
-                let exponents: Vec<_> = (0..rows.len())
-                    .map(|row| match row % 4 {
-                        0 => power(exponent_bits) - 1u32,
-                        1 => BigUint::from(row % 3) >> (3 - exponent_bits.min(3)),
-                        _ => random.bits(exponent_bits),
-                    })
-                    .collect();
-                let powers = DynFixedBase::new(device, shape, &base, &modulus, exponent_bits)?;
-                let batch = DynBatch::from_biguints(device, shape, &exponents)?;
-                for row in &mut rows {
-                    (row.a, row.b) = (base.clone(), modulus.clone());
-                }
-                let expected: Vec<_> =
-                    exponents.iter().map(|e| oracle::pow_mod(&base, e, &modulus)).collect();
-                tally.values(&what, &rows, &powers.pow(&batch)?.to_biguints()?, &expected);
-
-                let long = DynBatch::splat(device, shape, &power(exponent_bits), 2)?;
-                let bits = exponent_bits as u64 + 1;
-                let expected = Error::TooWide { row: 0, bits, width: exponent_bits };
-                let error = powers.pow(&long).err();
-                tally.row(error.as_ref() == Some(&expected), || format!("{what}: {error:?}"));
-                Ok(())
-            });
+            Part::run(shape, device, part, rows, tally, |part| fixed_base(&part, is_shared));
         }
     }
+}
+
+fn fixed_base(part: &Part<'_>, is_shared: bool) -> Result<()> {
+    let (shape, device, rows) = (part.shape, part.device, &part.rows);
+    // Odd and even moduli, 1 among them.
+    let modulus = match part.turn % 3 {
+        0 => &rows[0].b | BigUint::one(),
+        1 => (&rows[0].b >> 1) + 2u32,
+        _ => BigUint::one(),
+    };
+    // A byte of the exponent takes 256 products.
+    let longest = match shape.bits {
+        _ if !is_shared => 24,
+        ..=65536 => 9,
+        _ => 3,
+    };
+    let exponent_bits = [17, 8, 1, 24][part.turn % 4].min(longest);
+    let mut random = Random::new(seed() ^ part.turn as u64);
+    let base = &rows[0].a;
+    let exponents: Vec<_> = (0..rows.len())
+        .map(|row| match row % 4 {
+            0 => power(exponent_bits) - 1u32,
+            1 => BigUint::from(row % 3) >> (3 - exponent_bits.min(3)),
+            _ => random.bits(exponent_bits),
+        })
+        .collect();
+    let powers = DynFixedBase::new(device, shape, base, &modulus, exponent_bits)?;
+    part.each_with("fixed base", powers.pow(&part.batch(&exponents)?)?, &exponents, |_, e| {
+        oracle::pow_mod(base, e, &modulus)
+    })?;
+    let long = DynBatch::splat(device, shape, &power(exponent_bits), 2)?;
+    let error = Error::TooWide { row: 0, bits: exponent_bits as u64 + 1, width: exponent_bits };
+    part.expect("fixed base", powers.pow(&long).err(), Some(error));
+    Ok(())
 }
 
 struct Errors;
@@ -207,18 +185,14 @@ impl Check for Errors {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new(shape, "residues that do not go together", device);
-            tally.attempt(&what, 1, |tally| errors(shape, device, &what, tally));
+            Part::run(shape, device, 0, vec![], tally, |part| errors(&part));
         }
     }
 }
 
-fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
-    let mut expect = |call: &str, got: Option<Error>, expected: Error| {
-        let right = got.as_ref() == Some(&expected);
-        tally.row(right, || format!("{what}: {call}: {got:?}, expected {expected:?}"));
-    };
-    let seven = BigUint::from(7u32);
+fn errors(part: &Part<'_>) -> Result<()> {
+    let (device, shape, seven) = (part.device, part.shape, BigUint::from(7u32));
+    let expect = |call: &str, got: Option<Error>, error| part.expect(call, got, Some(error));
     let modulus = DynModulus::splat(device, shape, &seven)?;
     let (x, y) =
         (DynResidues::splat(&seven, 3, &modulus)?, DynResidues::splat(&seven, 2, &modulus)?);
@@ -233,7 +207,7 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
     let rows = DynModulus::of_rows(&DynBatch::splat(device, shape, &seven, 2)?)?;
     expect("new", DynResidues::splat(&seven, 3, &rows).err(), lengths);
     let empty = DynResidues::splat(&seven, 0, &modulus)?;
-    tally.row(empty.is_empty() && empty.square()?.is_empty(), || format!("{what}: no rows"));
+    part.expect("no rows", empty.is_empty() && empty.square()?.is_empty(), true);
     Ok(())
 }
 

@@ -9,22 +9,23 @@
 //! compile kernels at first use. `GPUINT_TEST_VERIFIED=1` checks all results on the devices, too
 //! (`Device::verified`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::env;
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::io::{Write, stderr};
 use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use gpuint::num_bigint::BigUint;
+use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
-    Algorithm, BackendKind, Device, DigitKind, Error, Op, Product, Shape, SimtOptions, is_offered,
-    rare_paths, shapes,
+    Algorithm, BackendKind, Device, DigitKind, DynBatch, DynResidues, DynSignedBatch, Error, Mask,
+    Op, Product, Result, Shape, SimtOptions, Words, is_offered, rare_paths, shapes,
 };
 
 use gpuint_catalogue::Catalogue;
-use gpuint_testkit::operands::{self, Family, Row};
+use gpuint_testkit::operands::{self, Family, Row, ones};
 use gpuint_testkit::skip::skip;
 
 /// Prints a line directly to standard error, since the test harness captures the output of passing
@@ -133,7 +134,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
 }
 
 /// One device for all tests, so that compiled and loaded kernels are kept.
-static CUDA: LazyLock<gpuint::Result<Device>> = LazyLock::new(|| {
+static CUDA: LazyLock<Result<Device>> = LazyLock::new(|| {
     let device = Device::cuda(0);
     if let Ok(device) = &device {
         say(format_args!("cuda: {device}"));
@@ -215,6 +216,198 @@ impl Setting {
             let rows = operands::rows(seed(), families, shape.into(), range);
             (index, &self.devices[index % turns], rows)
         })
+    }
+}
+
+impl Setting {
+    /// Runs a check of each part of the rows.
+    pub(crate) fn each_part(
+        &self,
+        shape: Shape,
+        families: &'static [Family],
+        count: usize,
+        tally: &mut Tally,
+        check: impl Fn(Part<'_>) -> Result<()>,
+    ) {
+        for (turn, device, rows) in self.parts(shape, families, count) {
+            Part::run(shape, device, turn, rows, tally, &check);
+        }
+    }
+}
+
+/// Rows of a check, on one device.
+pub(crate) struct Part<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) device: &'a Device,
+    /// Number of the part.
+    pub(crate) turn: usize,
+    pub(crate) rows: Vec<Row>,
+    tally: RefCell<&'a mut Tally>,
+}
+
+impl Part<'_> {
+    /// Runs a check of some rows, and counts them as lost if the device returns an error.
+    pub(crate) fn run(
+        shape: Shape,
+        device: &Device,
+        turn: usize,
+        rows: Vec<Row>,
+        tally: &mut Tally,
+        check: impl FnOnce(Part<'_>) -> Result<()>,
+    ) {
+        let count = rows.len();
+        let name = tally.name.clone();
+        tally.attempt(&Context::new(shape, &name, device), count, |tally| {
+            check(Part { shape, device, turn, rows, tally: RefCell::new(tally) })
+        });
+    }
+
+    pub(crate) fn what<'b>(&'b self, name: &'b str) -> Context<'b> {
+        Context::new(self.shape, name, self.device)
+    }
+
+    pub(crate) fn batch(&self, values: &[BigUint]) -> Result<DynBatch> {
+        DynBatch::from_biguints(self.device, self.shape, values)
+    }
+
+    /// A batch of a value for each row.
+    pub(crate) fn column(&self, value: impl FnMut(&Row) -> BigUint) -> Result<DynBatch> {
+        self.batch(&self.rows.iter().map(value).collect::<Vec<_>>())
+    }
+
+    /// The first operands.
+    pub(crate) fn a(&self) -> Result<DynBatch> {
+        self.column(|row| row.a.clone())
+    }
+
+    /// The second operands.
+    pub(crate) fn b(&self) -> Result<DynBatch> {
+        self.column(|row| row.b.clone())
+    }
+
+    /// Memory that held other values.
+    pub(crate) fn old(&self) -> Result<DynBatch> {
+        DynBatch::splat(self.device, self.shape, &ones(self.shape.bits), self.rows.len())
+    }
+
+    /// Makes the second operands one number.
+    pub(crate) fn set_b(&mut self, b: &BigUint) {
+        self.rows.iter_mut().for_each(|row| row.b.clone_from(b));
+    }
+
+    /// Makes divisors of 0 divisors of 1.
+    pub(crate) fn divisible(mut self) -> Self {
+        let zeros = self.rows.iter_mut().filter(|row| row.b == BigUint::ZERO);
+        zeros.for_each(|row| row.b.set_bit(0, true));
+        self
+    }
+
+    /// Makes one of the divisors that of all rows, and returns it.
+    pub(crate) fn one_divisor(&mut self) -> BigUint {
+        let one = self.rows[self.turn * 7 % self.rows.len()].b.clone();
+        self.set_b(&one);
+        one
+    }
+
+    /// Counts a row, or another fact.
+    pub(crate) fn row(&self, is_right: bool, describe: impl FnOnce() -> String) {
+        self.tally.borrow_mut().row(is_right, describe);
+    }
+
+    /// Counts a result that is not one value a row.
+    #[expect(clippy::needless_pass_by_value, reason = "the values are made for the comparison")]
+    pub(crate) fn expect<V: PartialEq + Debug>(&self, name: &str, got: V, expected: V) {
+        let what = self.what(name);
+        self.row(got == expected, || format!("{what}: {got:x?}, expected {expected:x?}"));
+    }
+
+    /// Compares results with those of a function of the row.
+    pub(crate) fn each<C: Column>(
+        &self,
+        name: &str,
+        got: C,
+        expected: impl FnMut(&Row) -> C::Value,
+    ) -> Result<()> {
+        self.compare(name, got, &self.rows.iter().map(expected).collect::<Vec<_>>())
+    }
+
+    /// Compares results with those of a function of the row and of a value for each row.
+    pub(crate) fn each_with<C: Column, V>(
+        &self,
+        name: &str,
+        got: C,
+        values: &[V],
+        expected: impl Fn(&Row, &V) -> C::Value,
+    ) -> Result<()> {
+        let mut values = values.iter();
+        self.each(name, got, |row| expected(row, values.next().expect("a value for each row")))
+    }
+
+    /// Compares results.
+    pub(crate) fn compare<C: Column>(
+        &self,
+        name: &str,
+        got: C,
+        expected: &[C::Value],
+    ) -> Result<()> {
+        let (got, rows) = (got.values()?, &self.rows[..expected.len()]);
+        self.tally.borrow_mut().values(&self.what(name), rows, &got, expected);
+        Ok(())
+    }
+}
+
+/// Results, one for each row.
+pub(crate) trait Column {
+    type Value: PartialEq + Hex;
+
+    fn values(self) -> Result<Vec<Self::Value>>;
+}
+
+macro_rules! columns {
+    ($($rows:ty: $value:ty, |$this:ident| $values:expr;)*) => {$(
+        impl Column for $rows {
+            type Value = $value;
+
+            fn values(self) -> Result<Vec<$value>> {
+                let $this = self;
+                $values
+            }
+        }
+    )*};
+}
+columns! {
+    DynBatch: BigUint, |rows| rows.to_biguints();
+    &DynBatch: BigUint, |rows| rows.to_biguints();
+    DynSignedBatch: BigInt, |rows| rows.to_bigints();
+    DynResidues: BigUint, |rows| rows.to_batch()?.to_biguints();
+    &DynResidues: BigUint, |rows| rows.to_batch()?.to_biguints();
+    Mask: bool, |mask| mask.to_bools();
+    &Mask: bool, |mask| mask.to_bools();
+    Words: u64, |words| words.to_vec();
+}
+
+impl<V: PartialEq + Hex> Column for Vec<V> {
+    type Value = V;
+
+    fn values(self) -> Result<Vec<V>> {
+        Ok(self)
+    }
+}
+
+impl<A: Column, B: Column> Column for (A, B) {
+    type Value = (A::Value, B::Value);
+
+    fn values(self) -> Result<Vec<Self::Value>> {
+        Ok(zip(self.0.values()?, self.1.values()?))
+    }
+}
+
+impl<A: Column, B: Column, C: Column> Column for (A, B, C) {
+    type Value = (A::Value, B::Value, C::Value);
+
+    fn values(self) -> Result<Vec<Self::Value>> {
+        let rows = zip(zip(self.0.values()?, self.1.values()?), self.2.values()?);
+        Ok(rows.into_iter().map(|((a, b), c)| (a, b, c)).collect())
     }
 }
 
@@ -336,7 +529,7 @@ impl Tally {
         &mut self,
         what: &Context<'_>,
         rows: usize,
-        checks: impl FnOnce(&mut Self) -> gpuint::Result<()>,
+        checks: impl FnOnce(&mut Self) -> Result<()>,
     ) {
         if let Err(error) = checks(self) {
             self.lost(rows, &format!("{what}: {error}"));
@@ -415,6 +608,12 @@ impl Hex for BigUint {
     }
 }
 
+impl Hex for BigInt {
+    fn hex(&self) -> String {
+        format!("{self:#x}")
+    }
+}
+
 impl<A: Hex, B: Hex> Hex for (A, B) {
     fn hex(&self) -> String {
         format!("{}, {}", self.0.hex(), self.1.hex())
@@ -468,6 +667,12 @@ pub(crate) fn first(rows: &[Row]) -> Vec<BigUint> {
 /// The second operands of rows.
 pub(crate) fn second(rows: &[Row]) -> Vec<BigUint> {
     rows.iter().map(|row| row.b.clone()).collect()
+}
+
+/// A value and false; 0 and true where there is none.
+pub(crate) fn masked(value: Option<BigUint>) -> (BigUint, bool) {
+    let is_none = value.is_none();
+    (value.unwrap_or_default(), is_none)
 }
 
 /// `a[i], b[i]`, pair by pair.

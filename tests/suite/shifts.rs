@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gpuint::{DigitKind, DynBatch, Shape};
+use gpuint::{DigitKind, Result, Shape};
 
-use crate::setting::{Check, Context, Setting, Tally, first, is_thorough, on_every_backend, seed};
-use gpuint_testkit::operands::{Row, SUMS, ones, rows};
+use crate::setting::{Check, Part, Setting, Tally, is_thorough, on_every_backend, seed};
+use gpuint_testkit::operands::{Row, SUMS, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 
@@ -43,47 +43,40 @@ impl Check for Distances {
             // take most of the time, are fewer.
             let count = if shape.bits > 65536 && !is_thorough() { 2 } else { 5 };
             let rows = rows(seed(), SUMS, shape.into(), (0..count).map(|row| turn * count + row));
-            let what = format!("shl and shr by {distance}");
-            let what = Context::new(shape, &what, device);
-            tally.attempt(&what, 2 * rows.len(), |tally| {
-                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
-                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
-                a.shl_into(distance, &mut out)?;
-                let left: Vec<_> =
-                    rows.iter().map(|row| oracle::shl(&row.a, distance, shape.bits)).collect();
-                tally.values(&what, &rows, &out.to_biguints()?, &left);
-                a.shr_into(distance, &mut out)?;
-                let right: Vec<_> = rows.iter().map(|row| oracle::shr(&row.a, distance)).collect();
-                tally.values(&what, &rows, &out.to_biguints()?, &right);
-
-                let turned = |left: usize| -> Vec<_> {
-                    let halves = |row: &Row| {
-                        let high = oracle::shl(&row.a, left, shape.bits);
-                        high + oracle::shr(&row.a, shape.bits - left)
-                    };
-                    rows.iter().map(halves).collect()
-                };
-                let turn = distance % shape.bits;
-                let counts = vec![distance; rows.len()];
-                for rotated in [a.rotate_left(distance)?, a.rotate_left_rows(&counts)?] {
-                    tally.values(&what, &rows, &rotated.to_biguints()?, &turned(turn));
-                }
-                for rotated in [a.rotate_right(distance)?, a.rotate_right_rows(&counts)?] {
-                    let expected = turned(shape.bits - turn);
-                    tally.values(&what, &rows, &rotated.to_biguints()?, &expected);
-                }
-
-                if distance % shape.digit.bits() == 0 {
-                    let digits = distance / shape.digit.bits();
-                    a.shl_digits_into(digits, &mut out)?;
-                    tally.values(&what, &rows, &out.to_biguints()?, &left);
-                    a.shr_digits_into(digits, &mut out)?;
-                    tally.values(&what, &rows, &out.to_biguints()?, &right);
-                }
-                Ok(())
-            });
+            Part::run(shape, device, distance, rows, tally, |part| shift(&part, distance));
         }
     }
+}
+
+fn shift(part: &Part<'_>, distance: usize) -> Result<()> {
+    let (a, mut out, bits) = (part.a()?, part.old()?, part.shape.bits);
+    let name = |name| format!("{name} by {distance}");
+    let left = |row: &Row| oracle::shl(&row.a, distance, bits);
+    let right = |row: &Row| oracle::shr(&row.a, distance);
+    a.shl_into(distance, &mut out)?;
+    part.each(&name("shl"), &out, left)?;
+    a.shr_into(distance, &mut out)?;
+    part.each(&name("shr"), &out, right)?;
+
+    let turned =
+        |row: &Row, left| oracle::shl(&row.a, left, bits) + oracle::shr(&row.a, bits - left);
+    let turn = distance % bits;
+    let counts = vec![distance; part.rows.len()];
+    for rotated in [a.rotate_left(distance)?, a.rotate_left_rows(&counts)?] {
+        part.each(&name("rotate_left"), rotated, |row| turned(row, turn))?;
+    }
+    for rotated in [a.rotate_right(distance)?, a.rotate_right_rows(&counts)?] {
+        part.each(&name("rotate_right"), rotated, |row| turned(row, bits - turn))?;
+    }
+
+    if distance % part.shape.digit.bits() == 0 {
+        let digits = distance / part.shape.digit.bits();
+        a.shl_digits_into(digits, &mut out)?;
+        part.each(&name("shl_digits"), &out, left)?;
+        a.shr_digits_into(digits, &mut out)?;
+        part.each(&name("shr_digits"), &out, right)?;
+    }
+    Ok(())
 }
 
 on_every_backend! { distances: Distances, }

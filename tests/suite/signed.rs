@@ -5,18 +5,12 @@ use gpuint::{Device, DynBatch, DynSignedBatch, Error, Mask, Result, Shape, shape
 use num_traits::{One, Zero};
 
 use crate::setting::{
-    Check, Context, Hex, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
+    Check, Part, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
 };
 use gpuint_testkit::operands::{DIVISIONS, EUCLID, Row, SUMS};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 4_000, least: 22 };
-
-impl Hex for BigInt {
-    fn hex(&self) -> String {
-        format!("{self:#x}")
-    }
-}
 
 /// Operands with the signs in turn.
 fn operands(rows: &[Row]) -> [Vec<BigInt>; 2] {
@@ -37,53 +31,41 @@ fn wrapped(value: &BigInt, bits: usize) -> (BigInt, bool) {
     (BigInt::from_biguint(value.sign(), magnitude), overflows)
 }
 
-fn read((rows, mask): (DynSignedBatch, Mask)) -> Result<Vec<(BigInt, bool)>> {
-    Ok(zip(rows.to_bigints()?, mask.to_bools()?))
-}
-
 struct Sums;
 
 impl Check for Sums {
     const NAME: &str = "signed sums";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        for (_, device, rows) in setting.parts(shape, SUMS, setting.count(ROWS, shape)) {
-            let what = Context::new(shape, "signed sums", device);
-            tally.attempt(&what, rows.len(), |tally| sums(shape, device, &rows, tally));
-        }
+        setting.each_part(shape, SUMS, setting.count(ROWS, shape), tally, |part| sums(&part));
     }
 }
 
-fn sums(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Result<()> {
-    let what = |name| Context::new(shape, name, device);
-    let [x, y] = operands(rows);
-    let [a, b] = [&x, &y].map(|values| DynSignedBatch::from_bigints(device, shape, values));
-    let (a, b) = (a?, b?);
-    tally.values(&what("to_bigints"), rows, &a.to_bigints()?, &x);
-    for row in (0..rows.len()).step_by(rows.len().div_ceil(8).max(1)) {
-        tally.row(a.row(row)? == x[row], || what("row").to_string());
+fn sums(part: &Part<'_>) -> Result<()> {
+    let [x, y] = operands(&part.rows);
+    let [a, b] = [&x, &y].map(|it| DynSignedBatch::from_bigints(part.device, part.shape, it));
+    let (a, b, bits) = (a?, b?, part.shape.bits);
+    part.compare("to_bigints", a.to_bigints()?, &x)?;
+    for row in (0..x.len()).step_by(x.len().div_ceil(8).max(1)) {
+        part.expect("row", &a.row(row)?, &x[row]);
     }
-    let pairs = || x.iter().zip(&y);
-    let expected: Vec<_> =
-        pairs().map(|(x, y)| wrapped(&oracle::signed_sum(x, y), shape.bits)).collect();
-    tally.values(&what("overflowing_add"), rows, &read(a.overflowing_add(&b)?)?, &expected);
-    let expected: Vec<_> =
-        pairs().map(|(x, y)| wrapped(&oracle::signed_sum(x, &-y), shape.bits)).collect();
-    tally.values(&what("overflowing_sub"), rows, &read(a.overflowing_sub(&b)?)?, &expected);
-    let expected: Vec<_> = x.iter().map(|x| -x).collect();
-    tally.values(&what("neg"), rows, &a.neg()?.to_bigints()?, &expected);
+    fn of<V>(x: &[BigInt], y: &[BigInt], of: impl Fn(&BigInt, &BigInt) -> V) -> Vec<V> {
+        x.iter().zip(y).map(|(x, y)| of(x, y)).collect()
+    }
+    let sums = of(&x, &y, |x, y| wrapped(&oracle::signed_sum(x, y), bits));
+    part.compare("overflowing_add", a.overflowing_add(&b)?, &sums)?;
+    let differences = of(&x, &y, |x, y| wrapped(&oracle::signed_sum(x, &-y), bits));
+    part.compare("overflowing_sub", a.overflowing_sub(&b)?, &differences)?;
+    part.compare("neg", a.neg()?, &of(&x, &y, |x, _| -x))?;
     let none = a.overflowing_sub(&a)?.0;
-    let is_zero = none.magnitude().is_zero_mask()?.count()? == rows.len();
-    tally.row(is_zero && !none.negative().any()?, || what("a - a").to_string());
+    part.expect("a - a", none.magnitude().is_zero_mask()?.count()?, x.len());
+    part.expect("a - a", none.negative().any()?, false);
 
-    let orders: Vec<_> = pairs().map(|(x, y)| oracle::signed_cmp(x, y)).collect();
-    tally.values(&what("cmp"), rows, &a.cmp(&b)?, &orders);
-    let expected: Vec<_> = orders.iter().map(|order| order.is_lt()).collect();
-    tally.values(&what("lt_mask"), rows, &a.lt_mask(&b)?.to_bools()?, &expected);
-    let expected: Vec<_> = orders.iter().map(|order| order.is_eq()).collect();
-    tally.values(&what("eq_mask"), rows, &a.eq_mask(&b)?.to_bools()?, &expected);
-    let all = a.eq_mask(&a)?.count()? == rows.len();
-    tally.row(all, || what("eq_mask").to_string());
+    let orders = of(&x, &y, oracle::signed_cmp);
+    part.compare("cmp", a.cmp(&b)?, &orders)?;
+    part.compare("lt_mask", a.lt_mask(&b)?, &of(&x, &y, |x, y| oracle::signed_cmp(x, y).is_lt()))?;
+    part.compare("eq_mask", a.eq_mask(&b)?, &of(&x, &y, |x, y| oracle::signed_cmp(x, y).is_eq()))?;
+    part.expect("eq_mask", a.eq_mask(&a)?.count()?, x.len());
     Ok(())
 }
 
@@ -94,28 +76,24 @@ impl Check for Quotients {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        for (_, device, rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
-            let what = Context::new(shape, "signed quotients", device);
-            tally.attempt(&what, rows.len(), |tally| quotients(shape, device, &rows, tally));
-        }
+        let count = setting.count(ROWS, shape);
+        setting.each_part(shape, DIVISIONS, count, tally, |part| quotients(&part));
     }
 }
 
-fn quotients(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Result<()> {
-    let what = |name| Context::new(shape, name, device);
-    let [x, mut y] = operands(rows);
+fn quotients(part: &Part<'_>) -> Result<()> {
+    let (device, shape) = (part.device, part.shape);
+    let [x, mut y] = operands(&part.rows);
     let [a, b] = [&x, &y].map(|values| DynSignedBatch::from_bigints(device, shape, values));
     let (a, b) = (a?, b?);
     let products: Vec<_> = x.iter().zip(&y).map(|(x, y)| oracle::signed_product(x, y)).collect();
     let expected: Vec<_> = products.iter().map(|value| wrapped(value, shape.bits)).collect();
-    tally.values(&what("overflowing_mul"), rows, &read(a.overflowing_mul(&b)?)?, &expected);
+    part.compare("overflowing_mul", a.overflowing_mul(&b)?, &expected)?;
     if doubled(shape).is_some() {
-        tally.values(&what("widening_mul"), rows, &a.widening_mul(&b)?.to_bigints()?, &products);
+        part.compare("widening_mul", a.widening_mul(&b)?, &products)?;
     }
-    let zero = y.iter().position(Zero::is_zero);
-    if let Some(row) = zero {
-        let error = Some(Error::DivisionByZero { row });
-        tally.row(a.div_rem(&b).err() == error, || what("div_rem").to_string());
+    if let Some(row) = y.iter().position(Zero::is_zero) {
+        part.expect("div_rem", a.div_rem(&b).err(), Some(Error::DivisionByZero { row }));
     }
     y.iter_mut().filter(|y| y.is_zero()).for_each(|y| *y = -BigInt::one());
     let b = DynSignedBatch::from_bigints(device, shape, &y)?;
@@ -128,17 +106,14 @@ fn quotients(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> 
     ];
     for (name, divide, expected) in rules {
         let (q, r) = divide(&a, &b)?;
-        let got = zip(q.to_bigints()?, r.to_bigints()?);
         let expected: Vec<_> = x.iter().zip(&y).map(|(x, y)| expected(x, y)).collect();
-        tally.values(&what(name), rows, &got, &expected);
-        let zeros = [&q, &r].map(|batch| {
-            DynSignedBatch::from_parts(batch.magnitude().try_clone()?, batch.negative())
-        });
-        for (batch, canonical) in [&q, &r].into_iter().zip(zeros) {
-            let negative = batch.negative().to_bools()?;
-            let is_canonical = canonical?.negative().to_bools()? == negative;
-            tally.row(is_canonical, || format!("{}: -0", what(name)));
+        for batch in [&q, &r] {
+            let magnitude = batch.magnitude().try_clone()?;
+            let canonical = DynSignedBatch::from_parts(magnitude, batch.negative())?;
+            let [negative, canonical] = [batch, &canonical].map(|rows| rows.negative().to_bools());
+            part.expect("no -0", negative?, canonical?);
         }
+        part.compare(name, (q, r), &expected)?;
     }
     Ok(())
 }
@@ -151,25 +126,21 @@ impl Check for Cofactors {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape).div_ceil(4);
-        for (_, device, rows) in setting.parts(shape, EUCLID, count) {
-            let what = Context::new(shape, "xgcd_signed", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let [a, b] = [first(&rows), second(&rows)];
-                let [a, b] = [a, b].map(|rows| DynBatch::from_biguints(device, shape, &rows));
-                let (gcd, x, y) = a?.xgcd_signed(&b?)?;
-                let cofactors = zip(x.to_bigints()?, y.to_bigints()?);
-                for (row, (g, (x, y))) in rows.iter().zip(zip(gcd.to_biguints()?, cofactors)) {
-                    let [a, b] = [&row.a, &row.b].map(|value| BigInt::from(value.clone()));
-                    let sum = oracle::signed_sum(
-                        &oracle::signed_product(&a, &x),
-                        &oracle::signed_product(&b, &y),
-                    );
-                    let is_right = g == oracle::gcd(&row.a, &row.b) && sum == BigInt::from(g);
-                    tally.row(is_right, || format!("{}: {x:#x}, {y:#x}", what.row(row)));
-                }
-                Ok(())
-            });
-        }
+        setting.each_part(shape, EUCLID, count, tally, |part| {
+            let (gcd, x, y) = part.a()?.xgcd_signed(&part.b()?)?;
+            let cofactors = zip(x.to_bigints()?, y.to_bigints()?);
+            for (row, (g, (x, y))) in part.rows.iter().zip(zip(gcd.to_biguints()?, cofactors)) {
+                let [a, b] = [&row.a, &row.b].map(|value| BigInt::from(value.clone()));
+                let sum = oracle::signed_sum(
+                    &oracle::signed_product(&a, &x),
+                    &oracle::signed_product(&b, &y),
+                );
+                let is_right = g == oracle::gcd(&row.a, &row.b) && sum == BigInt::from(g);
+                let what = part.what("xgcd_signed");
+                part.row(is_right, || format!("{}: {x:#x}, {y:#x}", what.row(row)));
+            }
+            Ok(())
+        });
     }
 }
 

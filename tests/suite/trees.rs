@@ -7,9 +7,10 @@ use gpuint::{
 };
 use num_traits::{One, Zero};
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, on_every_backend};
+use crate::setting::{Check, Part, Rows, Setting, Tally, on_every_backend, seed};
 use gpuint_testkit::operands::{EUCLID, Row};
 use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 const ROWS: Rows = Rows { threads: 6_000, least: 14 };
 
@@ -39,11 +40,6 @@ fn trees(setting: &Setting, shape: Shape, rows: &[Row]) -> Vec<Vec<Row>> {
     trees
 }
 
-/// Counts a result that is not one value a row.
-fn expect(tally: &mut Tally, what: &Context<'_>, is_right: bool) {
-    tally.row(is_right, || what.to_string());
-}
-
 struct Trees;
 
 impl Check for Trees {
@@ -54,40 +50,34 @@ impl Check for Trees {
         let count = setting.count(ROWS, shape);
         for (_, device, rows) in setting.parts(shape, EUCLID, count) {
             for leaves in trees(setting, shape, &rows) {
-                let what = Context::new(shape, "product tree", device);
-                tally.attempt(&what, leaves.len(), |tally| tree(shape, device, &leaves, tally));
+                Part::run(shape, device, 0, leaves, tally, |part| tree(&part));
             }
         }
     }
 }
 
-fn tree(shape: Shape, device: &Device, leaves: &[Row], tally: &mut Tally) -> Result<()> {
-    let what = |name| Context::new(shape, name, device);
+fn tree(part: &Part<'_>) -> Result<()> {
+    let (leaves, batch) = (&part.rows, part.b()?);
     let values: Vec<BigUint> = leaves.iter().map(|row| row.b.clone()).collect();
-    let batch = DynBatch::from_biguints(device, shape, &values)?;
     let tree = DynProductTree::new(&batch)?;
     let root = oracle::product(&values);
-    expect(tally, &what("root"), tree.root() == root);
+    part.expect("root", tree.root(), root.clone());
     let number = leaves.iter().fold(BigUint::one(), |number, row| (number << 77) + &row.a);
     if let Some(row) = values.iter().position(Zero::is_zero) {
         let zero = Some(Error::DivisionByZero { row });
-        expect(tally, &what("remainders"), tree.remainders(&number).err() == zero);
-        expect(tally, &what("cofactors"), tree.cofactors().err() == zero);
-        expect(tally, &what("batch_gcd"), batch.batch_gcd().err() == zero);
+        part.expect("remainders", tree.remainders(&number).err(), zero.clone());
+        part.expect("cofactors", tree.cofactors().err(), zero.clone());
+        part.expect("batch_gcd", batch.batch_gcd().err(), zero);
         return Ok(());
     }
     for number in [number, &root - 1u32, &root + 5u32, root.clone(), BigUint::zero()] {
-        let expected: Vec<_> = values.iter().map(|v| oracle::div_rem(&number, v).1).collect();
-        let got = tree.remainders(&number)?.to_biguints()?;
-        tally.values(&what("remainders"), leaves, &got, &expected);
+        part.each("remainders", tree.remainders(&number)?, |row| {
+            oracle::div_rem(&number, &row.b).1
+        })?;
     }
-    let others: Vec<_> = values.iter().map(|v| oracle::div_rem(&root, v).0).collect();
-    let pairs = || others.iter().zip(&values);
-    let expected: Vec<_> = pairs().map(|(rest, v)| oracle::div_rem(rest, v).1).collect();
-    tally.values(&what("cofactors"), leaves, &tree.cofactors()?.to_biguints()?, &expected);
-    let expected: Vec<_> = pairs().map(|(rest, v)| oracle::gcd(rest, v)).collect();
-    tally.values(&what("batch_gcd"), leaves, &batch.batch_gcd()?.to_biguints()?, &expected);
-    Ok(())
+    let others = |row: &Row| oracle::div_rem(&root, &row.b).0;
+    part.each("cofactors", tree.cofactors()?, |row| oracle::div_rem(&others(row), &row.b).1)?;
+    part.each("batch_gcd", batch.batch_gcd()?, |row| oracle::gcd(&others(row), &row.b))
 }
 
 struct Remaindering;
@@ -101,77 +91,61 @@ impl Check for Remaindering {
         let widest = shapes().iter().map(|shape| shape.bits).max().unwrap_or(0) as u64;
         for (_, device, rows) in setting.parts(shape, EUCLID, count) {
             for leaves in trees(setting, shape, &rows) {
-                let what = Context::new(shape, "crt", device);
-                tally.attempt(&what, leaves.len(), |tally| {
-                    // As many moduli as are coprime, and fit.
-                    let mut product = BigUint::one();
-                    let mut moduli = Vec::new();
-                    for Row { b, .. } in &leaves {
-                        let is_coprime = !b.is_zero() && oracle::gcd(&product, b).is_one();
-                        if is_coprime && (&product * b).bits() <= widest {
-                            product *= b;
-                            moduli.push(b.clone());
-                        }
+                // As many moduli as are coprime, and fit.
+                let mut product = BigUint::one();
+                let mut moduli = Vec::new();
+                for Row { b, .. } in &leaves {
+                    let is_coprime = !b.is_zero() && oracle::gcd(&product, b).is_one();
+                    if is_coprime && (&product * b).bits() <= widest {
+                        product *= b;
+                        moduli.push(b.clone());
                     }
-                    crt(shape, device, &moduli, &leaves, tally)
-                });
+                }
+                if !moduli.is_empty() {
+                    Part::run(shape, device, 0, leaves, tally, |part| crt(&part, &moduli));
+                }
             }
         }
     }
 }
 
-fn crt(
-    shape: Shape,
-    device: &Device,
-    moduli: &[BigUint],
-    rows: &[Row],
-    tally: &mut Tally,
-) -> Result<()> {
-    let what = |name| Context::new(shape, name, device);
-    if moduli.is_empty() {
-        return Ok(());
-    }
-    let product = oracle::product(moduli);
-    let batch = DynBatch::from_biguints(device, shape, moduli)?;
+fn crt(part: &Part<'_>, moduli: &[BigUint]) -> Result<()> {
+    let (product, batch, count) = (oracle::product(moduli), part.batch(moduli)?, moduli.len());
     let crt = DynCrt::new(&batch)?;
-    expect(tally, &what("product"), crt.product() == product);
-    for count in [0, 1, 3] {
+    part.expect("product", crt.product(), product.clone());
+    let reduced = |x: &BigUint, modulus: &BigUint| oracle::div_rem(x, modulus).1;
+    for groups in [0, 1, 3] {
         // Residues are any rows: the first ones may exceed their modulus.
-        let values: Vec<BigUint> = rows.iter().map(|row| row.a.clone()).collect();
-        let values: Vec<_> = values.iter().cycle().take(count * moduli.len()).cloned().collect();
-        let residues = DynBatch::from_biguints(device, shape, &values)?;
-        let numbers = crt.combine(&residues)?;
+        let values = part.rows.iter().map(|row| row.a.clone()).cycle().take(groups * count);
+        let values: Vec<_> = values.collect();
+        let numbers = crt.combine(&part.batch(&values)?)?;
         let got = numbers.to_biguints()?;
-        expect(tally, &what("combine"), got.len() == count);
-        let mut reduced = Vec::new();
-        for (number, residues) in got.iter().zip(values.chunks(moduli.len())) {
-            let is_below = oracle::cmp(number, &product).is_lt();
-            let rests = moduli.iter().map(|modulus| oracle::div_rem(number, modulus).1);
-            let wanted = residues.iter().zip(moduli).map(|(x, m)| oracle::div_rem(x, m).1);
-            reduced.extend(wanted.clone());
-            expect(tally, &what("combine"), is_below && rests.eq(wanted));
+        part.expect("combine", got.len(), groups);
+        let mut all = Vec::new();
+        for (number, residues) in got.iter().zip(values.chunks(count)) {
+            let rests: Vec<_> = moduli.iter().map(|modulus| reduced(number, modulus)).collect();
+            let wanted: Vec<_> = residues.iter().zip(moduli).map(|(x, m)| reduced(x, m)).collect();
+            part.expect("combine", oracle::cmp(number, &product).is_lt(), true);
+            part.expect("combine", &rests, &wanted);
+            all.extend(wanted);
         }
-        expect(tally, &what("residues"), crt.residues(&numbers)?.to_biguints()? == reduced);
+        part.expect("residues", crt.residues(&numbers)?.to_biguints()?, all);
     }
     // Numbers of another shape, which may exceed the product.
-    let numbers: Vec<BigUint> = rows.iter().map(|row| row.a.clone()).collect();
-    let numbers_on_device = DynBatch::from_biguints(device, shape, &numbers)?;
-    let expected: Vec<_> = numbers
-        .iter()
-        .flat_map(|x| moduli.iter().map(move |modulus| oracle::div_rem(x, modulus).1))
-        .collect();
-    let got = crt.residues(&numbers_on_device)?.to_biguints()?;
-    expect(tally, &what("residues"), got == expected);
+    let rests = |row: &Row| moduli.iter().map(|m| reduced(&row.a, m)).collect::<Vec<_>>();
+    let expected = part.rows.iter().flat_map(rests).collect();
+    part.expect("residues", crt.residues(&part.a()?)?.to_biguints()?, expected);
 
-    let short = DynBatch::zeros(device, shape, moduli.len() + 1)?;
-    let mismatch = Error::LengthMismatch { left: 2 * moduli.len(), right: moduli.len() + 1 };
-    let is_multiple = moduli.len() == 1;
-    expect(tally, &what("combine"), is_multiple || crt.combine(&short).err() == Some(mismatch));
-    let zero = DynBatch::concat(&[&batch, &DynBatch::zeros(device, shape, 1)?])?;
-    let error = Some(Error::DivisionByZero { row: moduli.len() });
-    expect(tally, &what("crt"), DynCrt::new(&zero).err() == error);
+    let zeros = |rows| DynBatch::zeros(part.device, part.shape, rows);
+    let short = zeros(count + 1)?;
+    let mismatch = Error::LengthMismatch { left: 2 * count, right: count + 1 };
+    let error = crt.combine(&short).err();
+    part.expect("combine", count == 1 || error == Some(mismatch), true);
+    let zero = DynBatch::concat(&[&batch, &zeros(1)?])?;
+    let error = Some(Error::DivisionByZero { row: count });
+    part.expect("crt", DynCrt::new(&zero).err(), error);
     let none = DynCrt::new(&batch.slice(0..0)?).err();
-    expect(tally, &what("crt"), none == Some(Error::LengthMismatch { left: 0, right: 1 }));
+    part.expect("crt", none, Some(Error::LengthMismatch { left: 0, right: 1 }));
     Ok(())
 }
 
@@ -237,23 +211,16 @@ fn check_tree(device: &Device, values: &[BigUint], what: &str) {
     }
 }
 
-/// Numbers below `2^bits` with the top bit, from a sequence.
-fn random(bits: u64, state: &mut u64) -> BigUint {
-    let words = (0..bits.div_ceil(32)).map(|_| {
-        // xorshift64 (G. Marsaglia, 2003)
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state as u32
-    });
-    let mut value = BigUint::new(words.collect()) >> (bits.div_ceil(32) * 32 - bits);
+/// Draws a number below `2^bits` with the top bit.
+fn random(bits: u64, state: &mut Random) -> BigUint {
+    let mut value = state.bits(bits as usize);
     value.set_bit(bits - 1, true);
     value
 }
 
 #[test]
 fn trees_of_hostile_collections_are_exact() {
-    let mut state = crate::setting::seed() | 1;
+    let mut state = Random::new(seed());
     let one = BigUint::one;
     for count in [1usize, 2, 3, 5, 6, 7, 8, 9, 31, 33] {
         for bits in [1u64, 2, 17, 250] {
@@ -299,7 +266,7 @@ fn numbers_of_long_products_are_combined() {
 
 #[test]
 fn trees_over_long_levels_are_exact() {
-    let mut state = crate::setting::seed() | 1;
+    let mut state = Random::new(seed());
     // A long root, parts with their guards, and rows of very different lengths.
     let mut values: Vec<_> = (0..62).map(|_| random(16_384, &mut state)).collect();
     values.extend((0..40).map(|row| random(64 + row, &mut state)));
@@ -315,7 +282,7 @@ fn trees_over_long_levels_are_exact() {
 
 #[test]
 fn roots_of_random_lengths_are_exact_at_boundaries() {
-    let mut state = crate::setting::seed() | 1;
+    let mut state = Random::new(seed());
     // Products beside 2^16 and 2^17 bits: with and without room for the guard.
     for bits in [2047u64, 2048] {
         for count in [30usize, 31, 32, 64] {
@@ -401,11 +368,11 @@ fn duplicates_divisors_and_powers_are_told_apart() {
     check_shared(&[2u32, 4, 8, 16, 3, 9, 12, 5].map(number), "powers");
     check_shared(&[6u32, 10, 15, 30, 210, 7, 49, 11].map(number), "divisors");
     check_shared(&[7u32, 11, 13].map(number), "coprime rows");
-    let mut state = crate::setting::seed() | 1;
+    let mut state = Random::new(seed());
     for round in 0..30 {
         let values: Vec<_> = (0..25)
             .map(|_| {
-                let bits = 1 + state % 13;
+                let bits = 1 + state.word() % 13;
                 random(bits, &mut state)
             })
             .collect();
