@@ -381,24 +381,41 @@ fn roots_of_any_degree_are_checked() {
     assert!(matches!(error, Error::FaultyDevice { .. }), "{error}");
 }
 
+/// Runs work on a verified handle once for each of `trials` flipped bits, in the launch that `place`
+/// selects by the trial and the number of launches. Returns the number of runs with right results.
+fn survived(
+    device: &Device,
+    trials: u64,
+    place: impl Fn(u64, u64) -> u64,
+    run: impl Fn(&Device) -> Result<Vec<u8>>,
+) -> u64 {
+    let expected = run(device).unwrap();
+    let none = Faults::new(0, 0, 0, None);
+    assert_eq!(run(&device.with_faults(&none).verified()).unwrap(), expected);
+    let is_right = |&trial: &u64| {
+        let faults = Faults::new(trial, place(trial, none.launches()), 1, None);
+        let results = run(&device.with_faults(&faults).verified()).unwrap();
+        assert_eq!(faults.flips(), 1);
+        results == expected
+    };
+    (0..trials).filter(is_right).count() as u64
+}
+
 #[test]
 fn one_part_of_the_powers_is_computed_twice() {
     const TRIALS: u64 = 600;
-    let (device, shape) = (Device::cpu(), shape(256));
-    let power = |of: &Inputs| of.a.pow_mod_all(&BigUint::from(65537u32), &of.odd.prepare()?);
     // A part is one row.
     for (count, least, most) in [(1, TRIALS, TRIALS), (8, 40, 110)] {
-        let values = Values::new(shape, count, 3).unwrap();
-        let expected = power(&values.on(&device).unwrap()).unwrap();
-        let expected = expected.to_le_bytes().unwrap();
-        let mut found = 0;
-        for trial in 0..TRIALS {
-            let faults = Faults::new(trial, 1, 1, None);
-            let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
-            let results = power(&inputs).unwrap().to_le_bytes().unwrap();
-            assert_eq!(faults.flips(), 1);
-            found += u64::from(results == expected);
-        }
+        let values = Values::new(shape(256), count, 3).unwrap();
+        let found = survived(
+            &Device::cpu(),
+            TRIALS,
+            |_, _| 1,
+            |device| {
+                let of = values.on(device)?;
+                of.a.pow_mod_all(65537, &of.odd.prepare()?)?.to_le_bytes()
+            },
+        );
         println!("{count} rows: {found} of {TRIALS} flipped bits found");
         assert!((least..=most).contains(&found), "{count} rows: {found}");
     }
@@ -408,30 +425,24 @@ fn one_part_of_the_powers_is_computed_twice() {
 fn powers_modulo_one(device: &Device, rows: &[BigUint], modulus: &BigUint) -> Result<Vec<u8>> {
     let divisor = DynDivisor::splat(&Device::cpu(), shape(256), modulus)?;
     let rows = DynBatch::from_biguints(device, shape(256), rows)?;
-    rows.pow_mod_all(&BigUint::from(65_537u32), &divisor)?.to_le_bytes()
+    rows.pow_mod_all(65_537, &divisor)?.to_le_bytes()
 }
 
 #[test]
 fn flipped_bits_of_powers_modulo_one_divisor_do_not_get_through() {
-    let device = Device::cpu();
     let power_of_two = |exponent: u32| BigUint::from(1u32) << exponent;
     let odd = |row: u32| (power_of_two(255) / (2 * row + 3)) | BigUint::from(1u32);
     // Modulo a power of two, flips of the bits above it are multiples of the modulus.
     for modulus in [power_of_two(127) - 1u32, power_of_two(200), BigUint::from(1u32)] {
         for count in [1, 2, 16, 37, 100] {
             let rows: Vec<_> = (0..count).map(odd).collect();
-            let expected = powers_modulo_one(&device, &rows, &modulus).unwrap();
-            let none = Faults::new(0, 0, 0, None);
-            let counted = device.with_faults(&none).verified();
-            assert_eq!(powers_modulo_one(&counted, &rows, &modulus).unwrap(), expected);
-            let launches = none.launches();
-            for trial in 0..30 {
-                let faults = Faults::new(trial, trial % launches, 1, None);
-                let harmed = device.with_faults(&faults).verified();
-                let results = powers_modulo_one(&harmed, &rows, &modulus);
-                assert_eq!(results.as_ref(), Ok(&expected), "{modulus}, {count}, {trial}");
-                assert_eq!(faults.flips(), 1);
-            }
+            let right = survived(
+                &Device::cpu(),
+                30,
+                |trial, launches| trial % launches,
+                |device| powers_modulo_one(device, &rows, &modulus),
+            );
+            assert_eq!(right, 30, "{modulus}, {count}");
         }
     }
 }
@@ -439,81 +450,51 @@ fn flipped_bits_of_powers_modulo_one_divisor_do_not_get_through() {
 #[test]
 fn flipped_bits_of_fixed_bases_do_not_get_through() {
     let modulus = (BigUint::from(1u32) << 127) - 1u32;
-    let powers = |device: &Device, bits: usize, exponents: &[BigUint]| -> Result<Vec<u8>> {
-        let base = BigUint::from(3u32);
-        let table = DynFixedBase::new(device, shape(256), &base, &modulus, bits)?;
-        table.pow_rows(exponents)?.to_le_bytes()
-    };
     for (bits, count) in [(16, 1), (256, 5), (300, 37)] {
         // Their sums are longer than the exponents.
         let top = (BigUint::from(1u32) << bits) - 1u32;
         let exponents: Vec<_> = (0..count).map(|row: u32| &top - row).collect();
-        let expected = powers(&Device::cpu(), bits, &exponents).unwrap();
-        let none = Faults::new(0, 0, 0, None);
-        let counted = Device::cpu().with_faults(&none).verified();
-        assert_eq!(powers(&counted, bits, &exponents).unwrap(), expected);
-        let launches = none.launches();
-        for trial in 0..12 {
-            let faults = Faults::new(trial, launches * (2 * trial + 1) / 24, 1, None);
-            let harmed = Device::cpu().with_faults(&faults).verified();
-            let results = powers(&harmed, bits, &exponents);
-            assert_eq!(results.as_ref(), Ok(&expected), "{bits}, {count}, {trial}");
-            assert_eq!(faults.flips(), 1);
-        }
+        let place = |trial, launches| launches * (2 * trial + 1) / 24;
+        let right = survived(&Device::cpu(), 12, place, |device| {
+            let table = DynFixedBase::new(device, shape(256), &3u32.into(), &modulus, bits)?;
+            table.pow_rows(&exponents)?.to_le_bytes()
+        });
+        assert_eq!(right, 12, "{bits}, {count}");
     }
 }
 
 /// A row with a common divisor would hide the other rows of its group.
 #[test]
 fn powers_of_rows_that_are_not_coprime_are_checked_in_parts() {
-    const TRIALS: u64 = 600;
-    let (device, modulus) = (Device::cpu(), (BigUint::from(1u32) << 127) - 1u32);
+    let modulus = (BigUint::from(1u32) << 127) - 1u32;
     let rows: Vec<_> = [0u32, 2, 3, 4, 5, 6, 7, 8].map(BigUint::from).into();
-    let expected = powers_modulo_one(&device, &rows, &modulus).unwrap();
-    let none = Faults::new(0, 0, 0, None);
-    let counted = device.with_faults(&none).verified();
-    assert_eq!(powers_modulo_one(&counted, &rows, &modulus).unwrap(), expected);
-    let mut found = 0;
-    for trial in 0..TRIALS {
-        // The last launch computes the powers.
-        let faults = Faults::new(trial, none.launches() - 1, 1, None);
-        let harmed = device.with_faults(&faults).verified();
-        found += u64::from(powers_modulo_one(&harmed, &rows, &modulus).unwrap() == expected);
-        assert_eq!(faults.flips(), 1);
-    }
+    // The last launch computes the powers.
+    let found = survived(
+        &Device::cpu(),
+        600,
+        |_, launches| launches - 1,
+        |device| powers_modulo_one(device, &rows, &modulus),
+    );
     assert!((40..=110).contains(&found), "{found}");
 }
 
 #[test]
 fn flipped_bits_of_repeated_squares_do_not_get_through() {
-    let (device, shape) = (Device::cpu(), shape(256));
-    let values = Values::new(shape, 3, 3).unwrap();
+    let device = Device::cpu();
+    let values = Values::new(shape(256), 3, 3).unwrap();
+    let divisor = values.on(&device).unwrap().a.or_all(1).unwrap().prepare().unwrap();
+    // A prime, which divides none of the divisors.
+    let base = (BigUint::from(1u32) << 89) - 1u32;
     // Steps have 240 squares.
     for count in [0, 5, 240, 3 * 240, 70 * 240 + 17] {
-        let plain = values.on(&device).unwrap();
-        let divisor = plain.a.or_all(1).unwrap().prepare().unwrap();
-        // A prime, which divides none of the divisors.
-        let base: BigUint = (BigUint::from(1u32) << 89) - 1u32;
-        let square_by = |of: &Inputs| {
-            let base = DynBatch::splat(of.b.device(), shape, &base, 3)?;
+        let square = |device: &Device| {
+            let base = DynBatch::splat(device, shape(256), &base, 3)?;
             base.square_mod_repeatedly(count, &divisor)?.to_le_bytes()
         };
-        let expected = square_by(&plain).unwrap();
-        let none = Faults::new(0, 0, 0, None);
-        let counted = values.on(&device.with_faults(&none).verified()).unwrap();
-        assert_eq!(square_by(&counted).unwrap(), expected, "{count}");
-        let launches = none.launches();
-        let mut flips = 0;
-        for trial in 0..60 {
-            let faults = Faults::new(trial, trial % launches, 1, None);
-            let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
-            assert_eq!(square_by(&inputs).unwrap(), expected, "{count}, trial {trial}");
-            flips += faults.flips();
-        }
-        assert_eq!(flips, 60, "{count}");
+        let right = survived(&device, 60, |trial, launches| trial % launches, square);
+        assert_eq!(right, 60, "{count}");
         let faults = Faults::new(1, 0, u64::MAX, Some(1));
-        let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
-        let error = square_by(&inputs).unwrap_err();
+        let error = square(&device.with_faults(&faults).verified()).unwrap_err();
         assert!(matches!(error, Error::FaultyDevice { .. }), "{count}: {error}");
     }
 }
@@ -538,13 +519,8 @@ fn multiples_of_the_prime_hide_no_flipped_bit() {
             batch(&squares)?.isqrt_rem()?.append(&mut bytes)?;
             Ok(bytes)
         };
-        let expected = run(&device).unwrap();
-        for trial in 0..trials {
-            let faults = Faults::new(trial, trial % 3, 1, None);
-            let results = run(&device.with_faults(&faults).verified());
-            assert_eq!(results.as_ref(), Ok(&expected), "{device}, trial {trial}");
-            assert_eq!(faults.flips(), 1);
-        }
+        let right = survived(&device, trials, |trial, _| trial % 3, run);
+        assert_eq!(right, trials, "{device}");
     }
 }
 
