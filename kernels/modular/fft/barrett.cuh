@@ -129,9 +129,9 @@ struct Barrett : Lengths<S> {
     // Of a power by windows (kernels.cuh).
     u32 highest_power;   // of the table
     u32 largest_digit;   // of the exponent: the table ends with this power
-    u32 window;          // bits of a digit
-    u32 position;        // of the lowest digit whose squarings have begun
-    u32 squarings_left;  // for this digit
+    u32 window;          // maximum bits of a window
+    u32 window_end;      // of the exponent below the windows whose squarings have begun
+    u32 squarings_left;  // of the last of them
     u32 next_digit;      // to multiply by after them; 0 for none
   };
   static constexpr u32 STATE = 24;  // a word

@@ -4,8 +4,8 @@
 // Products and squares are phases (products.cuh), powers and divisions one block per row
 // (barrett.cuh).
 //
-// Powers are computed modulo V by windows (modular/pow_mod.cuh). The last residue is shifted and
-// reduced.
+// Powers are computed modulo V by sliding windows (modular/pow_mod.cuh). The last residue is
+// shifted and reduced.
 #pragma once
 #include "div/by_prepared.cuh"
 #include "modular/fft/barrett.cuh"
@@ -43,10 +43,9 @@ struct FftDivRemBy : fft_modular::Barrett<S, 0, true> {
   }
 };
 
-// Bytes of the powers 2 .. 2^k - 1 of a row.
+// Bytes of the powers 2, 3, 5, .. 2^k - 1 of a row.
 template <class S>
-constexpr u32 FFT_POWERS =
-    ((1u << window_bits(S::BITS)) - 2) * fft_modular::Barrett<S>::SLOT * sizeof(u32);
+constexpr u32 FFT_POWERS = odd_powers(S::BITS) * fft_modular::Barrett<S>::SLOT * sizeof(u32);
 
 // in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
 template <class S>
@@ -67,7 +66,7 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
 
   // Power e of the table; power 1 is the operand.
   GPUINT_DEVICE static u32* made_power(const Base& mod, u32 e) {
-    return mod.number(Base::MORE) + (e - 2) * Base::SLOT;
+    return mod.number(Base::MORE) + (e == 2 ? 0 : e / 2) * Base::SLOT;
   }
   GPUINT_DEVICE static const u32* power(const Base& mod, u32 e) {
     return e == 1 ? input_row<S>(mod.o, 0, mod.state().row) : made_power(mod, e);
@@ -81,20 +80,17 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
       for (u32 l = mod.thread(); l < S::N; l += Base::THREADS) row[l] = l == 0 ? one : 0;
       return false;
     }
-    const u32 k = window_bits(bits);
+    const u32 k = sliding_window_bits(bits);
     Base::sync();
     if (threadIdx.x == 0) {
       volatile State& s = mod.state();
       s.largest_digit = 0;
-      s.highest_power = 1, s.window = k, s.position = ceil_div(bits, k) - 1,
+      s.highest_power = 1, s.window = k, s.window_end = bits;
       s.squarings_left = s.next_digit = 0;
       s.current_power = nullptr;
     }
     Base::sync();
-    u32 largest = 0;
-    GPUINT_UNROLL(1)
-    for (u32 i = mod.thread(); i * k < bits; i += Base::THREADS)
-      largest = max_of(largest, exponent_digit<S>(exponent(mod), i, k));
+    const u32 largest = largest_window<S>(exponent(mod), bits, k, mod.thread(), Base::THREADS);
     atomicMax(const_cast<u32*>(&mod.state().largest_digit), largest);
     return true;
   }
@@ -124,29 +120,30 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
       GPUINT_RARE(PowerProduct);
     };
     if (s.highest_power < s.largest_digit) {
-      const u32 e = s.highest_power + 1;
+      const u32 e = s.highest_power < 3 ? s.highest_power + 1 : s.highest_power + 2;
       s.highest_power = e;
-      return set(power(mod, e % 2 == 0 ? e / 2 : e - 1), power(mod, e % 2 == 0 ? e / 2 : 1),
-                 made_power(mod, e));
+      return set(power(mod, e == 2 ? 1 : 2), power(mod, e <= 3 ? 1 : e - 2), made_power(mod, e));
     }
     u32* const residue = mod.number(Base::RESIDUE);
-    // The walk over the digits starts with the power of the top one.
+    const auto begin_window = [&] {
+      const SlidingWindow next = window_below<S>(exponent(mod), s.window_end, s.window);
+      s.window_end = s.window_end - next.squarings;
+      return next;
+    };
+    // The walk over the windows starts with the power of the top one.
     const u32* const current =
-        s.current_power != nullptr
-            ? s.current_power
-            : power(mod, exponent_digit<S>(exponent(mod), s.position, s.window));
+        s.current_power != nullptr ? s.current_power : power(mod, begin_window().digit);
     s.current_power = residue;
+    if (s.squarings_left == 0 && s.next_digit == 0 && s.window_end > 0) {
+      const SlidingWindow next = begin_window();
+      s.squarings_left = next.squarings, s.next_digit = next.digit;
+    }
     if (s.squarings_left > 0) {
       s.squarings_left = s.squarings_left - 1;
       set(current, current, residue);
     } else if (s.next_digit != 0) {
       set(current, power(mod, s.next_digit), residue);
       s.next_digit = 0;
-    } else if (s.position > 0) {
-      s.position = s.position - 1;
-      s.squarings_left = s.window - 1;
-      s.next_digit = exponent_digit<S>(exponent(mod), s.position, s.window);
-      set(current, current, residue);
     } else if (s.is_last == 0) {
       s.is_last = 1;
       s.current_power = current;

@@ -9,8 +9,7 @@
 //
 // Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and
 // the product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s
-// reduces them modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as
-// there.
+// reduces them modulo v. Windows slide (pow_mod.cuh).
 //
 // One tile has half of its products with zeros, so modular/fp64 is faster at 1024 bits where rows
 // fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml),
@@ -191,7 +190,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
   static constexpr u32 TILES = Base::TILES;
   static constexpr u32 LIMBS = Products::LIMBS;
   static constexpr u32 PERSISTENT = 0;
-  static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * LIMBS;  // limbs of a warp
+  static constexpr u32 TABLE = odd_powers(S::BITS) * LIMBS;  // limbs of a warp
   static constexpr u32 SCRATCH = Base::ROWS * TABLE * sizeof(u32);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -212,7 +211,8 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         }
         return;
       }
-      const u32 largest = largest_digit<InMemory>(group, exponent(), bits, window_bits(bits));
+      const u32 largest = group.max(largest_window<InMemory>(
+          exponent(), bits, sliding_window_bits(bits), group.rank, group.THREADS));
       products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
       const FullDivisor<S> divisor(prepared);
@@ -241,35 +241,48 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
   template <class Residues, class Exponent>
   GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, Exponent exponent, u32 bits,
                                   u32 largest, const Operands& o) {
-    const u32 k = window_bits(bits);
-    // This lane's limbs of a power.
+    const u32 k = sliding_window_bits(bits);
+    // This lane's limbs of an odd power.
     const auto power = [&](u32 e) {
       return reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) +
-             (ptx::thread() / 32 * TABLE + (e - 1) * LIMBS + ptx::thread() % 32);
+             (ptx::thread() / 32 * TABLE + e / 2 * LIMBS + ptx::thread() % 32);
     };
     const auto restore = [&](u32 e, Limbs& to) {
       const u32* const from = power(e);
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile * TILE_LIMBS];
     };
-    // One loop, so that there is one copy of the product. First it makes the powers; `made` is the
-    // highest.
-    u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
-    u32 made = 0;
-    u32 squarings = 0;  // still to do for it
+    // One loop, so that there is one copy of the product. First it makes the powers; x is power
+    // `made`: 1, 2, 3, 5, ..
+    u32 made = 1;
+    u32 end = bits;     // of the exponent below the windows whose squarings have begun
+    u32 squarings = 0;  // still to do for the last of them
     u32 digit = 0;      // to multiply by after them, if not zero
     bool is_table = true, is_last = false;
     GPUINT_UNROLL(1)
     for (;;) {
       if (is_table) {
-        u32* const to = power(++made);
-        GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile < TILES; ++tile) to[tile * TILE_LIMBS] = x[tile];
-        if (made == 1) residues.set_factor(x);
-        // The walk over the digits starts with the power of the top one.
-        if (made == largest) {
-          is_table = false;
-          restore(exponent_digit<InMemory>(exponent(), position, k), x);
+        if (made == 2) {
+          // The factor of all odd powers.
+          residues.set_factor(x);
+          restore(1, x);
+          made = 3;
+        } else {
+          u32* const to = power(made);
+          GPUINT_UNROLL(16)
+          for (u32 tile = 0; tile < TILES; ++tile) to[tile * TILE_LIMBS] = x[tile];
+          if (made == largest) {
+            // The walk over the windows starts with the power of the top one.
+            const SlidingWindow top = window_below<InMemory>(exponent(), end, k);
+            is_table = false;
+            end -= top.squarings;
+            restore(top.digit, x);
+          } else if (made == 1) {
+            residues.set_factor(x);
+            made = 2;
+          } else {
+            made += 2;
+          }
         }
       }
       if (!is_table) {
@@ -283,10 +296,11 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
           digit = 0;
         } else if (is_last) {
           break;
-        } else if (position > 0) {
-          --position;
-          squarings = k - 1;
-          digit = exponent_digit<InMemory>(exponent(), position, k);
+        } else if (end > 0) {
+          const SlidingWindow next = window_below<InMemory>(exponent(), end, k);
+          end -= next.squarings;
+          squarings = next.squarings - 1;
+          digit = next.digit;
         } else {
           residues.set_one(y);
           is_last = true;
