@@ -37,10 +37,11 @@ template <u32 K, u32 TILE>
 constexpr u32 TILES = max_of(1, K / TILE);
 
 // Adds the columns of tiles I and above, for add_columns. `shared`: the 8 limbs of V below it.
+// `skips_lowest`: tile 0, of 8 columns, gets `low` alone.
 template <u32 K, u32 TILE, u32 I>
 GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
                              const u32 (&q)[9], u32 (&carry_out)[2], u32 (&beyond)[TILES<K, TILE>],
-                             u32 (&shared)[SHORT_BLOCK]) {
+                             u32 (&shared)[SHORT_BLOCK], bool skips_lowest) {
   constexpr bool LAST = I + 1 == TILES<K, TILE>;
   constexpr u32 C = I * TILE, R = LAST ? K - C : TILE;
   u32 limbs[R + SHORT_BLOCK];
@@ -49,9 +50,17 @@ GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u
     load_word(v + C + R + WORD, limbs + R + WORD);
   } else {
     u32 above[SHORT_BLOCK];
-    add_tiles<K, TILE, I + 1>(r, low, v, q, carry_out, beyond, above);
+    add_tiles<K, TILE, I + 1>(r, low, v, q, carry_out, beyond, above, skips_lowest);
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[R + i] = above[i];
+  }
+  if constexpr (I == 0 && TILE == SHORT_BLOCK && !LAST) {
+    if (skips_lowest) {
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < SHORT_BLOCK; ++i) r[i] = low[i];
+      beyond[1] = 0;
+      return;
+    }
   }
   GPUINT_UNROLL(R)
   for (u32 i = 0; i < R; i += WORD) load_word(v + C + i, limbs + i);
@@ -89,13 +98,14 @@ GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u
 
 // Shifts r up by 8 limbs, to `low` below, and adds the lane's columns of Q V. `v`: the limbs of V
 // from 8 below the lane's own. `carry_out` is the carry to the lane above, and beyond[i] that of
-// the addition to tile i > 0.
+// the addition to tile i > 0. `skips_lowest`: for all lanes of the warp, the 8 lowest of the lane's
+// limbs of V and the 8 below are zero, and TILE is 8.
 template <u32 K, u32 TILE>
 GPUINT_DEVICE void add_columns(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
                                const u32 (&q)[9], u32 (&carry_out)[2],
-                               u32 (&beyond)[TILES<K, TILE>]) {
+                               u32 (&beyond)[TILES<K, TILE>], bool skips_lowest = false) {
   u32 below[SHORT_BLOCK];
-  add_tiles<K, TILE, 0>(r, low, v, q, carry_out, beyond, below);
+  add_tiles<K, TILE, 0>(r, low, v, q, carry_out, beyond, below, skips_lowest);
 }
 
 // Adds the carry of the lane below to r; returns true if this or any tile's addition carries.

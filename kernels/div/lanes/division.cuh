@@ -66,6 +66,9 @@ struct LaneDivision {
   static constexpr u32 OWN_WORDS = K / WORD;
   static constexpr u32 BLOCK_WORDS = SHORT_BLOCK / WORD;
   using Lane = LaneRecord<K>;
+  // True if a lane has twice the limbs of a row: the lower half of W is then zero, unless a divisor
+  // has room for a word of zeros.
+  static constexpr bool SKIPS_LOWEST = K == 2 * N && N == TILE && TILE == SHORT_BLOCK;
   static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
   static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16,
                 "the window of an estimate is one lane's");
@@ -447,6 +450,7 @@ struct LaneDivision {
     const u32* const dividend = input_row<S>(o, 0, row);
     const u32* next_at = dividend + word * static_cast<i32>(WORD);
     u32* quotient = (stores ? results : const_cast<u32*>(dividend)) + SHORT_BLOCK * blocks;
+    const bool skips_lowest = SKIPS_LOWEST && __all_sync(~0u, scale >= BLOCK_WORDS) != 0;
     GPUINT_UNROLL(1)
     for (u32 block = blocks; block-- > 0;) {
       // The next limbs of the dividend are loaded from global memory during the estimate.
@@ -475,7 +479,7 @@ struct LaneDivision {
       // Prevents the compiler from keeping the divisor's limbs in registers, which are scarce.
       __syncwarp();
       u32 carry_out[2], beyond[TILES<K, TILE>];
-      add_columns<K, TILE>(r, low, record + Lane::NEGATIVE, q, carry_out, beyond);
+      add_columns<K, TILE>(r, low, record + Lane::NEGATIVE, q, carry_out, beyond, skips_lowest);
       carry_out[0] = __shfl_up_sync(~0u, carry_out[0], 1),
       carry_out[1] = __shfl_up_sync(~0u, carry_out[1], 1);
       if (lowest) carry_out[0] = carry_out[1] = 0;
