@@ -295,6 +295,17 @@ mod tests {
     }
 
     #[test]
+    fn primes_of_few_rows_are_tested_by_warps() {
+        let choices = Choices::embedded(&gpu("NVIDIA H200", 90, 232_448));
+        let shape = Shape { bits: 1024, q: 4, digit: DigitKind::U64 };
+        for op in [Op::StrongBase2, Op::StrongLucas] {
+            let at = |rows| choices.kernel(op, shape, rows).unwrap().row().algorithm;
+            assert_eq!(at(84), Algorithm::By(Product::TensorCore), "{op}");
+            assert_eq!(at(1 << 20), Algorithm::By(Product::Fp64), "{op}");
+        }
+    }
+
+    #[test]
     fn every_operation_has_a_kernel_where_one_is_offered() {
         // The last one is of the CPU, which refuses the same widths as GPUs.
         let of_gpus = gpus().map(|gpu| Arc::new(Choices::embedded(&gpu)));

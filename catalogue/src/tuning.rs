@@ -243,9 +243,10 @@ impl Table {
         self.choices.iter().flat_map(|choice| {
             let measured = choice.kernel().zip(choice.rows);
             measured.into_iter().flat_map(move |((op, algorithm), rows)| {
-                // Powers of secrets have the grids of other powers.
-                let secret = (op == Op::PowMod).then_some(Op::PowSecret);
-                let ops = std::iter::once(op).chain(secret);
+                // Tests of primes and powers of secrets have the grids of other powers.
+                let like_powers = [Op::PowSecret, Op::StrongBase2, Op::StrongLucas];
+                let others = like_powers.into_iter().filter(move |_| op == Op::PowMod);
+                let ops = std::iter::once(op).chain(others);
                 ops.map(move |op| (op, choice.bits, rows, algorithm))
             })
         })
