@@ -404,6 +404,31 @@ fn pool_reports_a_lost_gpu() {
     });
 }
 
+/// Many wide rows are by other kernels than few.
+#[test]
+fn common_divisors_and_inverses_of_many_rows_equal_those_of_few() {
+    const DISTINCT: u32 = 64;
+    type Rows = Batch<GpuUint<16384>>;
+    let Some(device) = gpu(0) else { return };
+    let batch = |seed: u32| {
+        let numbers = (0..DISTINCT).map(|row| {
+            let common = BigUint::from(1_000_003 + row).pow(10 * (row % 40));
+            common * BigUint::from(1_000_000_007 + seed + 2 * row).pow(270)
+        });
+        Rows::from_biguints(&device, numbers).unwrap()
+    };
+    let (a, b) = (batch(1), batch(100));
+    let rows: Vec<_> = (0..1 << 14).map(|row| row % DISTINCT as usize).collect();
+    let many = |few: &Rows| few.gather(&rows).unwrap();
+    let divisors = many(&a).gcd(&many(&b)).unwrap();
+    assert!(divisors.is_equal(&many(&a.gcd(&b).unwrap())).unwrap());
+    let (inverses, without) = many(&a).inverse_mod(&many(&b)).unwrap();
+    let few = a.inverse_mod(&b).unwrap();
+    assert!(inverses.is_equal(&many(&few.0)).unwrap());
+    let (without, few) = (without.to_bools().unwrap(), few.1.to_bools().unwrap());
+    assert!(rows.iter().zip(without).all(|(&row, without)| without == few[row]));
+}
+
 #[test]
 fn kernels_that_nvrtc_makes_divide_the_same() {
     if gpu(0).is_none() {

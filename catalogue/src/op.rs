@@ -460,6 +460,10 @@ operations! {
     Gcd = "gcd" {
         inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
     }
+    /// The same, faster for many wide rows.
+    GcdWindowed = "gcd_windowed" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
     /// A matrix of determinant 1 that halves the length of `x` and `y`: the rows `u0`, `v0` and
     /// `u1`, `v1`, two entries in a row of the width, for `u0 x - v0 y` and `v1 y - u1 x`.
     HalfGcd = "half_gcd" {
@@ -468,6 +472,10 @@ operations! {
     }
     /// The inverse of `v` modulo `n`, and a mask of the rows without one, whose result is 0.
     InverseMod = "inverse_mod" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+    }
+    /// The same, faster for many wide rows.
+    InverseModWindowed = "inverse_mod_windowed" {
         inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
     }
     /// The Jacobi symbol `(a | n)`, Kronecker's for even `n`.

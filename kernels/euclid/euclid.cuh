@@ -28,8 +28,8 @@ namespace gpuint {
 struct Unobserved {
   // True if a and b keep their roles: b is the remainder after a.
   static constexpr bool IS_ORDERED = true;
-  // True if `is_bounded(q, difference)` decides whether a - q 2^s b is a remainder. The leading
-  // bits of a and b differ by `difference`.
+  // True if `is_bounded(q, difference, a, b)` decides whether a - q 2^s b is a remainder. The
+  // leading bits of a and b differ by `difference`.
   static constexpr bool IS_BOUNDED = false;
 
   GPUINT_DEVICE void begin(const EuclidNumber&, const EuclidNumber&) {}
@@ -92,7 +92,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
       const u32 shift = leading.shift();
       u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
       observer.begin(a, b);
-      const bool exact = Observer::is_exact(top);
+      const bool exact = observer.is_exact(top);
       if (x < y || (x == y && !exact && is_less_from_top(a, b))) {
         exchange(a, b);
         exchange(x, y);
@@ -108,9 +108,9 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
       if (active && c.u1 == 0) {
         if (rows.group.rank == 0) observer.count_multiple();
         const EuclidMultiple multiple(x, top, shift, b);
-        q = Observer::factor(multiple.q), s = multiple.s;
+        q = observer.factor(multiple.q), s = multiple.s;
         observer.subtract(s > 1 ? 0 : q << s);
-        if constexpr (Observer::IS_BOUNDED) active = Observer::is_bounded(q, x - y);
+        if constexpr (Observer::IS_BOUNDED) active = observer.is_bounded(q, x - y, a, b);
       }
     }
     rows.group.sync();

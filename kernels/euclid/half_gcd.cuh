@@ -32,7 +32,10 @@ struct RemainderBound : Unobserved {
   }
   GPUINT_DEVICE static u32 factor(u32 q) { return q >= 2 ? q - 1 : 1; }
   GPUINT_DEVICE static void count_multiple() { GPUINT_RARE(HalfGcdSubtraction); }
-  GPUINT_DEVICE static bool is_bounded(u32 q, u64 difference) { return q >= 2 || difference >= 2; }
+  GPUINT_DEVICE static bool is_bounded(u32 q, u64 difference, const EuclidNumber&,
+                                       const EuclidNumber&) {
+    return q >= 2 || difference >= 2;
+  }
 };
 
 // in[0] = x, in[1] = y; out[0] = u0 + 2^(BITS / 2) v0, out[1] = u1 + 2^(BITS / 2) v1.

@@ -45,6 +45,8 @@
   X(FftLongFactors)       /* modular/fft/products.cuh: both factors are longer than the modulus */ \
   X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */               \
   X(HalfGcdSubtraction)   /* half_gcd.cuh: the same */                                             \
+  X(WindowSubtraction)    /* windows.cuh: the same */                                              \
+  X(WindowDifference)     /* windows.cuh: windows agree in their upper half */                     \
   X(RootQuotientCarry)    /* root/isqrt.cuh: a block of root is B^8 or more */                     \
   X(RootLaneCarry)        /* root/isqrt.cuh: what goes to the next lane carries on */              \
   X(RootLastSubtraction)  /* root/isqrt.cuh: the last remainder reaches the next square */         \

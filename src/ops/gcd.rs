@@ -1,8 +1,9 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
 //! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Common
-//! divisors and inverses of wide rows are computed by half-gcds (`half_gcd.rs`). The time depends
-//! on the values, so do not use it with secret values.
+//! divisors and inverses of many wide rows are computed by windows (`kernels/euclid/windows.cuh`),
+//! and of wider rows by half-gcds (`half_gcd.rs`). The time depends on the values, so do not use it
+//! with secret values.
 
 use gpuint_catalogue::Op;
 
@@ -14,10 +15,13 @@ use crate::mask::Mask;
 
 /// Minimum width, in bits, of rows with half-gcds. Rows without a kernel for their width have them
 /// always.
-const MIN_HALVED: usize = 1 << 16;
+const MIN_HALVED: usize = 1 << 17;
 /// Minimum size, in bits, of batches with half-gcds. For fewer rows, their many launches take
 /// longer than the passes of one kernel (`benches/notebook/2026-11-23-wide-rows.md`).
 const MIN_HALVED_BATCH: usize = 1 << 29;
+/// Minimum size, in bits, of batches by windows, which take longer for fewer rows
+/// (`benches/notebook/2026-11-27-common-divisors.md`).
+const MIN_WINDOWED_BATCH: usize = 1 << 28;
 
 impl View<'_> {
     pub(crate) fn gcd(&self, rhs: &DynBatch) -> Result<DynBatch> {
@@ -34,7 +38,15 @@ impl View<'_> {
     }
 
     pub(super) fn gcd_by_kernel(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
-        self.euclid(Op::Gcd, rhs, out, None)
+        self.euclid(self.faster(Op::Gcd, Op::GcdWindowed), rhs, out, None)
+    }
+
+    /// Returns `windowed` if it is faster than `op` for this batch.
+    fn faster(&self, op: Op, windowed: Op) -> Op {
+        let is_windowed = self.device().backend() != BackendKind::Cpu
+            && self.shape().bits.saturating_mul(self.len()) >= MIN_WINDOWED_BATCH
+            && self.has_kernel(windowed);
+        if is_windowed { windowed } else { op }
     }
 
     /// Returns true if common divisors or inverses are computed by half-gcds.
@@ -68,7 +80,7 @@ impl View<'_> {
         without: &mut Mask,
     ) -> Result<()> {
         if !self.is_halved(Op::InverseMod) {
-            return self.euclid(Op::InverseMod, moduli, out, Some(without));
+            return self.inverse_mod_by_kernel_into(moduli, out, without);
         }
         self.check(moduli)?;
         self.check(out)?;
@@ -81,8 +93,18 @@ impl View<'_> {
     pub(super) fn inverse_mod_by_kernel(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
         let mut without = self.alloc_mask()?;
         let inverse =
-            self.produce(|out| self.euclid(Op::InverseMod, moduli, out, Some(&mut without)))?;
+            self.produce(|out| self.inverse_mod_by_kernel_into(moduli, out, &mut without))?;
         Ok((inverse, without))
+    }
+
+    fn inverse_mod_by_kernel_into(
+        &self,
+        moduli: &DynBatch,
+        out: &mut DynBatch,
+        without: &mut Mask,
+    ) -> Result<()> {
+        let op = self.faster(Op::InverseMod, Op::InverseModWindowed);
+        self.euclid(op, moduli, out, Some(without))
     }
 
     pub(crate) fn jacobi(&self, moduli: &DynBatch) -> Result<Vec<i8>> {
@@ -173,4 +195,86 @@ faces! {
     /// As [`gcd`](Self::gcd). The symbols of rows of 2^19 bits and more are computed by the CPU, on
     /// copies of the rows.
     fn jacobi(moduli: Rows) -> Signs;
+}
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use num_bigint::BigUint;
+    use num_integer::Integer;
+    use num_traits::{One, Zero};
+
+    use super::*;
+    use crate::Device;
+    use crate::shape::narrowest;
+
+    const BITS: usize = 8192;
+
+    /// Pairs of all lengths, with quotients that no leading bits determine, equal leading halves,
+    /// and common divisors.
+    fn pairs() -> Vec<[BigUint; 2]> {
+        let power = |exponent: usize| BigUint::one() << exponent;
+        let (one, ones) = (BigUint::one(), power(BITS) - 1u32);
+        let value = |bits: usize| (&ones / 7u32 * 5u32) >> (BITS - bits);
+        let mut pairs = vec![
+            [BigUint::zero(), BigUint::zero()],
+            [BigUint::zero(), value(BITS)],
+            [value(BITS), one.clone()],
+            [one.clone(), one],
+            [ones.clone(), ones.clone()],
+            [value(BITS), value(BITS) - 1u32],
+            [&ones - 1u32, ones.clone()],
+            [ones.clone(), &ones - power(BITS / 2)],
+            [power(BITS - 1), ones.clone()],
+            [power(700) - 1u32, power(300) - 1u32],
+            [value(90) * power(3000), value(90) * value(5000)],
+        ];
+        for length in [33, 447, 448, 449, 512, 1000, BITS / 2, BITS - 2] {
+            pairs.push([value(BITS), value(length)]);
+            pairs.push([&ones - value(length), ones.clone()]);
+        }
+        for length in [1, 2, 16, 32, 63, 100, 450, 600] {
+            let quotient = power(length - 1) + u32::from(length > 1);
+            let (mut x, mut y) = (power(0), BigUint::zero());
+            while x.bits() as usize + length < BITS {
+                (x, y) = (&x * &quotient + y, x);
+            }
+            pairs.push([x.clone(), y.clone()]);
+            pairs.push([y, x]);
+        }
+        pairs
+    }
+
+    #[test]
+    fn windows_leave_common_divisors_and_inverses() {
+        if let Err(error @ crate::Error::KernelMissing { .. }) = crate::rare_paths() {
+            gpuint_skip::skip("cxx", error);
+            return;
+        }
+        let (device, pairs) = (Device::simt(), pairs());
+        let shape = narrowest(BITS).expect("the width is built");
+        let side = |side: usize| {
+            let rows: Vec<_> = pairs.iter().map(|pair| pair[side].clone()).collect();
+            DynBatch::from_biguints(&device, shape, &rows).unwrap()
+        };
+        let (a, b) = (side(0), side(1));
+        let mut without = a.view().alloc_mask().unwrap();
+        let launch = |op, without: Option<&mut Mask>| {
+            let out = a.view().produce(|out| a.view().euclid(op, &b, out, without));
+            out.unwrap().to_biguints().unwrap()
+        };
+        let divisors = launch(Op::GcdWindowed, None);
+        let inverses = launch(Op::InverseModWindowed, Some(&mut without));
+        let without = without.to_bools().unwrap();
+        for (row, [a, b]) in pairs.iter().enumerate() {
+            assert_eq!(divisors[row], a.gcd(b), "row {row}");
+            let expected = (!b.is_zero()).then(|| a.modinv(b)).flatten();
+            let got = (!without[row]).then(|| inverses[row].clone());
+            assert_eq!(got, expected, "row {row}");
+        }
+        let paths = crate::rare_paths().unwrap();
+        for (name, least) in [("WindowSubtraction", 100), ("WindowDifference", 5)] {
+            let path = paths.iter().find(|&&(path, _)| path == name);
+            assert!(path.is_some_and(|&(_, count)| count >= least), "{path:?}");
+        }
+    }
 }

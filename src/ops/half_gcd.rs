@@ -45,7 +45,7 @@ use crate::shape::{SHAPES, narrowest};
 /// Width of the rows whose matrices a kernel computes.
 pub(super) const LEAF: usize = 4096;
 /// Maximum length of numbers that are left to the kernel of [`Op::Gcd`] on a GPU.
-const LAST: usize = 1 << 14;
+const LAST: usize = 1 << 16;
 
 /// Half-gcds of rows.
 struct Matrices {
@@ -415,7 +415,7 @@ mod tests {
         for bits in [2048, 4096, 8192, 12288] {
             check(&device, bits, 1024, bits / 4);
         }
-        check(&device, 32768, LEAF, LAST);
+        check(&device, 32768, LEAF, 1 << 14);
     }
 
     #[test]

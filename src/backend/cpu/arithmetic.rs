@@ -285,6 +285,11 @@ pub(super) fn gcd(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+/// The CPU has one algorithm for few and for many rows.
+pub(super) fn gcd_windowed(rows: Rows<'_>) -> Result<Failed> {
+    gcd(rows)
+}
+
 /// Matrices of steps that leave both numbers at least `2^(bits / 2 + 1)`.
 pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
     let (n, half) = (rows.limbs(), rows.bits / 2);
@@ -321,6 +326,11 @@ pub(super) fn inverse_mod(rows: Rows<'_>) -> Result<Failed> {
         }
         (!euclid::invert(out, v, n, scratch)).into()
     })
+}
+
+/// The CPU has one algorithm for few and for many rows.
+pub(super) fn inverse_mod_windowed(rows: Rows<'_>) -> Result<Failed> {
+    inverse_mod(rows)
 }
 
 pub(super) fn rational(rows: Rows<'_>) -> Result<Failed> {

@@ -22,7 +22,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     match op {
         Op::HalfGcd => launch = draws.binary(&rows, 2),
         Op::Jacobi => launch.outputs[0] = count,
-        Op::InverseMod => launch.mask = true,
+        Op::InverseMod | Op::InverseModWindowed => launch.mask = true,
         _ => {}
     }
     launch

@@ -114,14 +114,14 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::StrongTerms => primes::term(x, false),
         Op::ExtraStrongTerms => primes::term(x, true),
         Op::StrongLucas => primes::lucas(x),
-        Op::Gcd => Expected::value(oracle::gcd(&x.a(), &x.b())),
+        Op::Gcd | Op::GcdWindowed => Expected::value(oracle::gcd(&x.a(), &x.b())),
         Op::HalfGcd => {
             let (a, b) = (x.a(), x.b());
             Expected::such_that(move |[first, second]| {
                 oracle::is_half_gcd(&a, &b, first, second, bits)
             })
         }
-        Op::InverseMod => {
+        Op::InverseMod | Op::InverseModWindowed => {
             let inverse = oracle::inverse_mod(&x.a(), &x.b());
             let is_none = inverse.is_none();
             Expected::value(inverse.unwrap_or_default()).marked(is_none)
@@ -199,8 +199,10 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         | Op::ExtraStrongTerms
         | Op::StrongLucas
         | Op::Gcd
+        | Op::GcdWindowed
         | Op::HalfGcd
         | Op::InverseMod
+        | Op::InverseModWindowed
         | Op::Jacobi
         | Op::Rational
         | Op::RootDividend => 1,
@@ -259,9 +261,13 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         Op::StrongBase2 | Op::StrongTerms | Op::ExtraStrongTerms | Op::StrongLucas => {
             primes::operands(draws)
         }
-        Op::Gcd | Op::HalfGcd | Op::InverseMod | Op::Jacobi | Op::Rational => {
-            euclid::operands(draws)
-        }
+        Op::Gcd
+        | Op::GcdWindowed
+        | Op::HalfGcd
+        | Op::InverseMod
+        | Op::InverseModWindowed
+        | Op::Jacobi
+        | Op::Rational => euclid::operands(draws),
         Op::Isqrt | Op::RootDividend | Op::RootRemainder | Op::RootCorrect => {
             roots::operands(draws)
         }
