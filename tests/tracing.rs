@@ -79,6 +79,14 @@ fn work_is_spans_with_sizes() {
     }
 }
 
+/// Returns the number of products in a log.
+fn products_of(log: &str) -> usize {
+    let is_product = |line: &&str| {
+        line.contains("new") && (line.contains("kernel=gpuint_mul_") || line.contains("_square_"))
+    };
+    log.lines().filter(is_product).count()
+}
+
 /// A division by a divisor with a reciprocal, a square and a power modulo it, by their products.
 #[test]
 fn reductions_take_three_products() {
@@ -94,11 +102,7 @@ fn reductions_take_three_products() {
     let once = a.square_mod(&divisor).unwrap();
     let products = |work: &dyn Fn() -> DynBatch| {
         let log = traced(|| drop(work()));
-        let is_product = |line: &&str| {
-            line.contains("new")
-                && (line.contains("kernel=gpuint_mul_") || line.contains("_square_"))
-        };
-        log.lines().filter(is_product).count()
+        products_of(&log)
     };
     assert_eq!(products(&|| a.mul_mod(&once, &divisor).unwrap()), 3);
     assert_eq!(products(&|| once.square_mod(&divisor).unwrap()), 3);
@@ -108,6 +112,25 @@ fn reductions_take_three_products() {
     // Ten windows of three ones: a table by a square and three products, 27 squares, 9 products.
     let ones = (1u64 << 30) - 1;
     assert_eq!(products(&|| a.pow_mod_all(ones, &divisor).unwrap()), (4 + 27 + 9) * 3);
+}
+
+/// A strong test computes the reciprocals of its rows once, and a square takes three products.
+#[test]
+fn strong_tests_of_wide_rows_keep_their_reciprocals() {
+    let _turn = turn();
+    let device = Device::cpu();
+    let shape = device.shape_for(1 << 19).unwrap();
+    let products = |numbers: &[u32]| {
+        let numbers = numbers.iter().copied().map(BigUint::from);
+        let n = DynBatch::from_biguints(&device, shape, numbers).unwrap();
+        let log = traced(|| {
+            assert_eq!(n.is_strong_probable_prime(5).unwrap().count().unwrap(), n.len());
+        });
+        products_of(&log)
+    };
+    // 5^3 squared 4 and 5 times is -1 modulo 97 = 3 2^5 + 1 and 193 = 3 2^6 + 1.
+    assert_eq!(products(&[193]), products(&[97]) + 3);
+    assert_eq!(products(&[97, 193]), products(&[97, 97]) + 3);
 }
 
 /// A bit of an exponent takes a square of long rows and two products with kept transforms: 11, 12

@@ -88,16 +88,19 @@ impl View<'_> {
         most: usize,
     ) -> Result<(Vec<bool>, Vec<usize>)> {
         let View { strategy, .. } = self;
-        let minus_one = self.wrapping_sub_all(&BigUint::from(1u32))?;
+        let mut minus_one = self.wrapping_sub_all(&BigUint::from(1u32))?;
         let zeros = minus_one.trailing_zeros()?;
         let powers: Vec<usize> = zeros.iter().map(|&zeros| most.min(zeros as usize)).collect();
         let exponents = minus_one.shr_rows(&powers)?;
         let special = base.map(|base| self.special_modulus(base)).transpose()?.flatten();
-        let power = match special {
+        let (mut power, mut divisor) = match special {
             Some((base, modulus)) => {
-                DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?
+                (DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?, None)
             }
-            None => View { batch: bases, strategy }.pow_mod(&exponents, &self.prepare()?)?,
+            None => {
+                let divisor = self.prepare()?;
+                (View { batch: bases, strategy }.pow_mod(&exponents, &divisor)?, Some(divisor))
+            }
         };
         let no_units = bases.is_zero_mask()?;
         let ones = power.eq_mask_all(&BigUint::from(1u32))?.combine(&no_units, Table::AND_NOT)?;
@@ -114,15 +117,23 @@ impl View<'_> {
 
         // The place of each undecided row in the batch of the last step.
         let mut place = left.clone();
-        let (mut power, mut minus_one) = (power, minus_one);
         for squares in 1.. {
             if left.is_empty() {
                 break;
             }
-            power = power.gather(&place)?;
-            minus_one = minus_one.gather(&place)?;
-            let divisor = minus_one.wrapping_add_all(1)?.view().prepare()?;
-            power = View { batch: &power, strategy }.square_mod(&divisor)?;
+            if place.len() < power.len() {
+                power = power.gather(&place)?;
+                minus_one = minus_one.gather(&place)?;
+                // A kernel prepares records anew in less time than a copy of each row takes.
+                let kept = divisor.filter(|moduli| moduli.unprepared().is_some());
+                divisor = kept.map(|moduli| moduli.gather(&place)).transpose()?.flatten();
+            }
+            let moduli = match divisor.take() {
+                Some(moduli) => moduli,
+                None => minus_one.wrapping_add_all(1)?.view().prepare()?,
+            };
+            power = View { batch: &power, strategy }.square_mod(&moduli)?;
+            divisor = Some(moduli);
             let is_minus_one = power.eq_mask(&minus_one)?.to_bools()?;
             for (&row, is_minus_one) in left.iter().zip(&is_minus_one) {
                 passes[row] = *is_minus_one;
