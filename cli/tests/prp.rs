@@ -250,6 +250,36 @@ fn residues_equal_those_of_openpfgw() {
     assert_eq!(run.primes(), ["503# -659", "503# +631", "10^700+7"]);
 }
 
+/// PRST prints `3^(n - 1)` for numbers that are not of Proth's form, as LLR does.
+#[test]
+fn residues_equal_those_of_prst() {
+    // Of its own test (patnashev/prst, src/test.data).
+    let published = [
+        ("3*2^106-1", "4119195AAC289097"),
+        ("3*2^270-1", "0001926F4620499E"),
+        ("3*2^515-1", "B154E5381007A863"),
+        ("3*2^1055-1", "14479365AF6925CC"),
+        ("3*2^1500-1", "1EC3697C791B80B3"),
+        ("3*2^2046-1", "D1B5BDB185ED6D31"),
+        ("3*2^2990-1", "5A82A4B09195D977"),
+        ("3*2^3627-1", "AA9946B6A0DCAEA8"),
+        ("2*5^132-1", "63D3175F5FE79BAF"),
+        ("2*5^276-1", "780B7AC0DF27A6F9"),
+        ("2*5^502-1", "7FD7F3C996B24B0C"),
+        ("2*5^888-1", "BFCB29F2F6CB6DB6"),
+        ("2*5^1294-1", "F9740C6C8CB57AE8"),
+        ("2*5^1798-1", "9CD9D46B145BEF98"),
+    ];
+    let primes = ["3*2^391-1", "3*2^1274-1", "3*2^3276-1", "2*5^274-1", "2*5^1332-1"];
+    let mut input: String = published.iter().map(|(text, _)| format!("{text}\n")).collect();
+    input.extend(primes.map(|text| format!("{text}\n")));
+    let run = test(&input);
+    for ((text, residue), line) in published.iter().zip(run.lines()) {
+        assert_eq!(line, format!("{text} is composite: RES64: [{residue}]"));
+    }
+    assert_eq!(run.primes(), primes);
+}
+
 #[test]
 fn other_bases_have_other_residues() {
     let run = run(&["-", "--sieve=0", "--base=2"], "341\n2^67-1\n3*2^67+1\n7\n2^127-1\n");

@@ -3,6 +3,8 @@
 //! The arithmetic is `malachite-nz`'s. Lucas sequences are computed with `U`, `V` and `Q^k`, which
 //! the library never computes.
 
+use std::ops::RangeInclusive;
+
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
     DivisibleBy, FloorSqrt, Gcd, KroneckerSymbol, ModInverse, ModPow, Parity, Square,
@@ -290,16 +292,64 @@ pub fn carmichael_numbers() -> Vec<BigUint> {
     small.map(BigUint::from).into_iter().chain(chernick).collect()
 }
 
-/// F. Arnault's number of 397 digits, a strong pseudoprime to all prime bases below 307
-/// ("Constructing Carmichael numbers which are strong pseudoprimes to several bases", J. Symbolic
-/// Comput. 20, 1995).
+/// F. Arnault's numbers of 46, 337 and 397 digits, and a bound: each is a strong pseudoprime to all
+/// prime bases below it ("Rabin-Miller primality test: composite numbers which pass it", Math.
+/// Comp. 64, 1995; "Constructing Carmichael numbers which are strong pseudoprimes to several bases",
+/// J. Symbolic Comput. 20, 1995).
 #[must_use]
-pub fn arnault() -> BigUint {
-    let digits = "29674495668685510550154174642905332730771991799853043350995075531276838753171770\
-                  199594238596428121188033664754218345562493168782883";
-    let p: BigUint = digits.parse().unwrap_or_default();
+pub fn arnault_numbers() -> [(BigUint, usize); 3] {
+    let number = |digits: &str| -> BigUint { digits.parse().unwrap_or_default() };
+    let first = number("1195068768795265792518361315725116351898245581");
+    let second = number(
+        "80383745745363949125707961434194210813883768828755814583748891752229742737653336521865\
+         02336163960045457915042023603208766569966760987284043965408232928738791850869166857328\
+         26776177102938969773947016708230428687109997439976544144845341155872450633409279022275\
+         2962294149842306881685404326457534018329786111298960644845216191652872597534901",
+    );
+    let p = number(
+        "29674495668685510550154174642905332730771991799853043350995075531276838753171770\
+         199594238596428121188033664754218345562493168782883",
+    );
     let factor = |k: u32| (&p - 1u32) * k + 1u32;
-    &p * factor(313) * factor(353)
+    let third = &p * factor(313) * factor(353);
+    [(first, 31), (second, 200), (third, 307)]
+}
+
+/// Composite numbers of up to 1022 bits that pass both strong Lucas tests: products of primes `p`,
+/// `k (p + 1) - 1` and `l (p + 1) - 1`.
+///
+/// As `k` divides `l p - 1` and `l` divides `k p - 1`, each prime factor less `-1` divides `n + 1`
+/// (H. C. Williams, "On numbers analogous to the Carmichael numbers", Canad. Math. Bull. 20, 1977).
+/// `k` and `l` are odd, so that one power of 2 divides all these divisors (F. Arnault, "The
+/// Rabin-Monier theorem for Lucas pseudoprimes", Math. Comp. 66, 1997).
+#[must_use]
+pub fn long_lucas_pseudoprimes() -> Vec<BigUint> {
+    let factors: [(&str, u32, u32); 10] = [
+        ("5ca4035dbbbd3964a373", 57, 71),
+        ("c90eabb22e135e07fff7", 3, 71),
+        ("ee3974b7f153cc1c4c33", 21, 41),
+        ("33e59d30ddc9fd96f490aad37a0d621e8229dfbbf", 51, 67),
+        ("5f6bd28af7c78331a1ce2571c623d8451571b7fc3", 17, 31),
+        ("77dff4aca45123cfa473df6bd1ab74c6bf48cd93", 7, 57),
+        ("bbb72f4df14e8e9458d8ea1f47a9f1a8363feb2f79e364cc32d115962ad7f77", 51, 77),
+        ("463451c7496006629f7bfc18525e432c77ea1a6b31b973f77990ab466a33d0f", 27, 41),
+        (
+            "e250478b3ecd10ec7cea2d60baca0a07302a21549612fdead1864f107e32e88cf93009fb60406bde0b17",
+            33,
+            73,
+        ),
+        (
+            "250ea7ce89419d203fec731e9ab3053e20e8680e4007cdfcea1154b11133b58a74915fbc0d9a64303963",
+            51,
+            61,
+        ),
+    ];
+    let number = |(p, k, l): (&str, u32, u32)| {
+        let p = BigUint::parse_bytes(p.as_bytes(), 16).unwrap_or_default();
+        let factor = |k: u32| (&p + 1u32) * k - 1u32;
+        &p * factor(k) * factor(l)
+    };
+    factors.map(number).into()
 }
 
 /// Primes of special forms, with at most `bits` bits: Mersenne's, Proth's, factorial and primorial
@@ -334,5 +384,61 @@ pub fn known_primes(bits: usize) -> Vec<BigUint> {
         beside(product(&mut (2..=p).filter(|&p| is_prime[p]).map(|p| p as u32)), side)
     }));
     primes.retain(|prime| prime.bits() <= bits as u64);
+    primes
+}
+
+/// Primes of these lengths, of lists that end at 2^18 bits: those of Mersenne (OEIS A000043),
+/// Cullen (A005849), Woodall (A002234), Proth and Riesel with `k = 3` (A002253, A002235).
+#[must_use]
+pub fn wide_special_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
+    let mersenne = [
+        4253u32, 4423, 9689, 9941, 11213, 19937, 21701, 23209, 44497, 86243, 110_503, 132_049,
+        216_091,
+    ];
+    let cullen = [4713u32, 5795, 6611, 18496, 32292, 32469, 59656, 90825];
+    let woodall = [5312u32, 7755, 9531, 12379, 15822, 18885, 22971, 23005, 98726, 143_018, 151_023];
+    let proth = [2208u32, 2816, 3168, 3189, 3912, 20909, 34350, 42294, 80190, 157_169, 213_321];
+    let riesel = [3276u32, 4204, 5134, 7559, 12676, 14898, 18123, 25690, 41628, 71783, 123_630];
+    let times_power = |k: u32, n: u32| BigUint::from(k) << n;
+    let mut primes: Vec<BigUint> = mersenne.map(|n| times_power(1, n) - 1u32).into();
+    primes.extend(cullen.map(|n| times_power(n, n) + 1u32));
+    primes.extend(woodall.map(|n| times_power(n, n) - 1u32));
+    primes.extend(proth.map(|n| times_power(3, n) + 1u32));
+    primes.extend(riesel.map(|n| times_power(3, n) - 1u32));
+    primes.retain(|prime| lengths.contains(&prime.bits()));
+    primes
+}
+
+/// Composite numbers `2^q - 1` of these lengths with a prime `q`, strong pseudoprimes to base 2.
+#[must_use]
+pub fn composite_mersenne_numbers(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
+    // The primes above exponents of Mersenne primes.
+    let exponents = [
+        523u32, 613, 1283, 2207, 2287, 3221, 4259, 4441, 9697, 9949, 11239, 19949, 21713, 23227,
+        44501, 86249, 110_527, 132_059, 216_103,
+    ];
+    let mut numbers: Vec<BigUint> = exponents.map(|q| (BigUint::from(1u32) << q) - 1u32).into();
+    numbers.retain(|number| lengths.contains(&number.bits()));
+    numbers
+}
+
+/// Factorial and primorial primes of these lengths (OEIS A002981, A002982, A005234, A006794), of
+/// lists that end at 2^18 bits.
+#[must_use]
+pub fn wide_product_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
+    let factorial = [320u32, 340, 399, 427, 872, 1477, 6380];
+    let factorial_minus = [324u32, 379, 469, 546, 974, 1963, 3507, 3610, 6917];
+    let primorial =
+        [1021u32, 2657, 3229, 4547, 4787, 11549, 13649, 18523, 23801, 24029, 42209, 145_823];
+    let primorial_minus = [991u32, 1873, 2053, 2377, 4093, 4297, 4583, 6569, 13033, 15877];
+    let is_prime = sieve(145_824);
+    let of_factors = |last: u32| -> BigUint { (2..=last).product() };
+    let of_primes =
+        |last: u32| -> BigUint { (2..=last).filter(|&p| is_prime[p as usize]).product() };
+    let mut primes: Vec<BigUint> = factorial.map(|n| of_factors(n) + 1u32).into();
+    primes.extend(factorial_minus.map(|n| of_factors(n) - 1u32));
+    primes.extend(primorial.map(|p| of_primes(p) + 1u32));
+    primes.extend(primorial_minus.map(|p| of_primes(p) - 1u32));
+    primes.retain(|prime| lengths.contains(&prime.bits()));
     primes
 }

@@ -1,9 +1,14 @@
 //! Tests for probable primes, against their definitions and published numbers.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape, narrowest};
+use gpuint::{
+    BackendKind, Device, DigitKind, DynBatch, DynModulus, DynResidues, Error, Mask, Result, Shape,
+    narrowest,
+};
 
-use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend, seed};
+use crate::setting::{
+    Check, Context, Setting, Tally, devices, is_thorough, on_every_backend, seed,
+};
 use gpuint_testkit::operands::power;
 use gpuint_testkit::oracle;
 use gpuint_testkit::primes::{self, EXTRA_STRONG_LUCAS, PSI, STRONG_LUCAS};
@@ -189,15 +194,20 @@ fn published(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tall
     all(tally, &known, batch(&known)?.is_probable_prime()?, true)?;
     all(tally, &known, batch(&known)?.is_extra_strong_lucas_probable_prime()?, true)?;
 
-    let arnault = [primes::arnault()];
-    if arnault[0].bits() <= shape.bits as u64 {
-        let is_prime = primes::sieve(307);
-        let bases: Vec<_> = (2..307u32).filter(|&p| is_prime[p as usize]).collect();
-        let bases: Vec<_> = bases.into_iter().map(BigUint::from).collect();
-        all(tally, &arnault, batch(&arnault)?.is_strong_probable_prime_bases(&bases)?, true)?;
-        all(tally, &arnault, batch(&arnault)?.is_probable_prime()?, false)?;
+    let fits = |n: &BigUint| n.bits() <= shape.bits as u64;
+    for (n, bound) in primes::arnault_numbers() {
+        if fits(&n) {
+            let bases: Vec<_> = (2..bound).filter(|&p| is_prime[p]).map(BigUint::from).collect();
+            let n = [n];
+            all(tally, &n, batch(&n)?.is_strong_probable_prime_bases(&bases)?, true)?;
+            all(tally, &n, batch(&n)?.is_probable_prime()?, false)?;
+        }
     }
-    Ok(())
+    let mut lucas = primes::long_lucas_pseudoprimes();
+    lucas.retain(fits);
+    all(tally, &lucas, batch(&lucas)?.is_strong_lucas_probable_prime()?, true)?;
+    all(tally, &lucas, batch(&lucas)?.is_extra_strong_lucas_probable_prime()?, true)?;
+    all(tally, &lucas, batch(&lucas)?.is_probable_prime()?, false)
 }
 
 struct Searches;
@@ -295,6 +305,70 @@ on_every_backend! {
     searches: Searches,
 }
 
+/// Strong pseudoprimes to base 2 (C. Pomerance, J. L. Selfridge and S. S. Wagstaff, Math. Comp. 35,
+/// 1980) and strong Lucas pseudoprimes (R. Baillie and S. S. Wagstaff, ibid.) below 10^5 and 10^7.
+const COUNTS: [(usize, [usize; 2]); 2] = [(100_000, [16, 12]), (10_000_000, [162, 178])];
+
+/// All numbers below 10^5, by night below 10^7.
+#[test]
+fn numbers_below_a_bound_are_prime_as_by_a_sieve() -> Result<()> {
+    let (end, counts) = COUNTS[usize::from(is_thorough())];
+    let is_prime = primes::sieve(end);
+    let shape = narrowest(0).expect("a width is built");
+    for device in devices(BackendKind::Cpu).into_iter().chain(devices(BackendKind::Cuda)) {
+        let mut pseudoprimes = [0; 2];
+        for start in (0..end).step_by(1 << 20) {
+            let numbers = (start..end.min(start + (1 << 20))).map(BigUint::from);
+            let n = DynBatch::from_biguints(&device, shape, numbers)?;
+            for (row, passes) in n.is_probable_prime()?.to_bools()?.into_iter().enumerate() {
+                assert_eq!(passes, is_prime[start + row], "{device}: {}", start + row);
+            }
+            let masks = [n.is_strong_probable_prime(2)?, n.is_strong_lucas_probable_prime()?];
+            for (count, mask) in pseudoprimes.iter_mut().zip(masks) {
+                for (row, passes) in mask.to_bools()?.into_iter().enumerate() {
+                    assert!(passes || !is_prime[start + row], "{device}: {}", start + row);
+                    *count += usize::from(passes && !is_prime[start + row]);
+                }
+            }
+        }
+        assert_eq!(pseudoprimes, counts, "{device}");
+    }
+    Ok(())
+}
+
+/// Lists of primes that end at 2^18 bits, and composite numbers that pass the first test alone: all
+/// of them by night on a GPU.
+#[test]
+fn published_primes_of_wide_rows_pass() -> Result<()> {
+    for backend in [BackendKind::Cpu, BackendKind::Cuda] {
+        let widest = match (backend, is_thorough()) {
+            (BackendKind::Cpu, false) => 2048,
+            (BackendKind::Cpu, true) => 1 << 16,
+            (_, false) => 1 << 14,
+            (_, true) => 1 << 18,
+        };
+        for device in devices(backend) {
+            let widths = std::iter::successors(Some(2048), |bits| Some(2 * bits));
+            for bits in widths.take_while(|&bits| bits <= widest) {
+                let shape = narrowest(bits).expect("the width is built");
+                let lengths = bits as u64 / 2 + 1..=bits as u64;
+                // Special rows have arithmetic of their own.
+                for list in [primes::wide_special_primes, primes::wide_product_primes] {
+                    let mut numbers = list(lengths.clone());
+                    let count = numbers.len();
+                    numbers.extend(primes::composite_mersenne_numbers(lengths.clone()));
+                    let n = DynBatch::from_biguints(&device, shape, &numbers)?;
+                    let passes = n.is_probable_prime()?.to_bools()?;
+                    for (row, passes) in passes.into_iter().enumerate() {
+                        assert_eq!(passes, row < count, "{device}: row {row} of {bits} bits");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Rows too wide for a kernel of the chain, one at a time and all together.
 #[test]
 fn wide_rows_are_tested_by_lucas_without_a_kernel() -> Result<()> {
@@ -316,6 +390,32 @@ fn wide_rows_are_tested_by_lucas_without_a_kernel() -> Result<()> {
         let expected = primes::is_extra_strong_lucas(n);
         assert_eq!(one.is_extra_strong_lucas_probable_prime()?.to_bools()?, [expected], "{n}");
         assert_eq!(extra[row], expected, "{n}");
+    }
+    Ok(())
+}
+
+/// Rows without kernels for prepared divisors: their products are by kept reciprocals.
+#[test]
+fn rows_with_kept_reciprocals_are_tested() -> Result<()> {
+    let device = Device::cpu();
+    let (widths, numbers): (&[usize], &[u32]) = match is_thorough() {
+        true => (&[1 << 19, 1 << 20, 1 << 21], &[121, 561, 1009, 2047, 5459, 65537]),
+        false => (&[1 << 19], &[77, 97]),
+    };
+    for &bits in widths {
+        let shape = device.shape_for(bits)?;
+        let rows: Vec<_> = numbers.iter().copied().map(BigUint::from).collect();
+        let n = DynBatch::from_biguints(&device, shape, &rows)?;
+        let passes = n.is_probable_prime()?.to_bools()?;
+        for (n, passes) in rows.iter().zip(passes) {
+            assert_eq!(passes, is_prime(n), "{bits} bits, {n}");
+        }
+        let modulus = DynModulus::of_rows(&n)?;
+        let residues = DynResidues::splat(&power(bits - 1), rows.len(), &modulus)?;
+        let cubes = residues.pow_all(3)?.to_batch()?.to_biguints()?;
+        for (n, cube) in rows.iter().zip(cubes) {
+            assert_eq!(cube, power(3 * (bits - 1)) % n, "{bits} bits, {n}");
+        }
     }
     Ok(())
 }

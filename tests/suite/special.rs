@@ -350,6 +350,36 @@ fn fermat_numbers_do_not_pass() {
 }
 
 #[test]
+fn residues_of_proth_tests_equal_those_of_prst() {
+    // `5^((N - 1) / 2) + 1` for N = 3 2^n + 1: 5 is the least prime for which N is no square (of
+    // PRST's own test: patnashev/prst, src/test.data).
+    const PUBLISHED: [(u32, u64); 10] = [
+        (161, 0x018e_6cde_f6de_6f51),
+        (270, 0x610c_8bd9_2115_0b18),
+        (545, 0x255f_58bf_a11a_be92),
+        (665, 0xb2fb_055d_3d20_c486),
+        (1001, 0xa37e_9856_9783_4d08),
+        (1473, 0x034e_d799_38ac_f410),
+        (2046, 0xaaa8_a445_5c6e_4036),
+        (2601, 0x453d_6292_594e_1189),
+        (3165, 0x7cd6_24d7_0840_10be),
+        (3390, 0x6315_9ee0_8c0b_e9ad),
+    ];
+    let shape = narrowest(4096).unwrap();
+    let numbers = PUBLISHED.map(|(n, _)| SpecialModulus::new(3, n, 1));
+    for device in devices(BackendKind::Cpu) {
+        let modulus = DynModulus::of_special(&device, shape, &numbers).unwrap();
+        let halves = PUBLISHED.map(|(n, _)| BigUint::from(3u32) << (n - 1));
+        let halves = DynBatch::from_biguints(&device, shape, &halves).unwrap();
+        let powers = DynResidues::powers_of(5, &halves, &modulus).unwrap().to_batch().unwrap();
+        for ((n, expected), power) in PUBLISHED.into_iter().zip(powers.to_biguints().unwrap()) {
+            let low = (power + 1u32).iter_u64_digits().next().unwrap_or(0);
+            assert_eq!(low, expected, "3 2^{n} + 1");
+        }
+    }
+}
+
+#[test]
 fn residues_of_lucas_and_lehmer_find_mersenne_primes() {
     for device in devices(BackendKind::Cpu) {
         let exponents = [521u32, 523, 541, 607, 1279, 1283];
