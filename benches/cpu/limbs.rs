@@ -6,7 +6,7 @@
 #[allow(dead_code, reason = "the version is the backend's to display")]
 mod gmp;
 
-use std::ffi::{c_int, c_long, c_uint};
+use std::ffi::{c_int, c_long, c_uint, c_ulong};
 
 use gpuint::num_bigint::BigUint;
 use libloading::Library;
@@ -20,6 +20,77 @@ type Sum = unsafe extern "C" fn(*mut u64, *const u64, *const u64, c_long) -> u64
 type Shift = unsafe extern "C" fn(*mut u64, *const u64, c_long, c_uint) -> u64;
 type DivideByLimb = unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, u64) -> u64;
 type Compare = unsafe extern "C" fn(*const u64, *const u64, c_long) -> c_int;
+type Reserve = unsafe extern "C" fn(*mut Integer, c_ulong);
+type Clear = unsafe extern "C" fn(*mut Integer);
+type IsStrongLucas = unsafe extern "C" fn(*const Integer, *mut Integer, *mut Integer) -> c_int;
+type IsProbablePrime = unsafe extern "C" fn(*const Integer, c_int) -> c_int;
+
+/// Rounds of `mpz_probab_prime_p` that its test of Baillie and Wagstaff counts for.
+const ROUNDS: c_int = 24;
+
+/// `mpz_t` of gmp.h.
+#[repr(C)]
+struct Integer {
+    alloc: c_int,
+    size: c_int,
+    limbs: *const u64,
+}
+
+/// Tests of primes, for which the backend has its own code.
+#[derive(Debug)]
+struct Tests {
+    reserve: Reserve,
+    clear: Clear,
+    is_strong_lucas: IsStrongLucas,
+    is_probable_prime: IsProbablePrime,
+    /// Unloading it would take the functions away.
+    _library: Library,
+}
+
+impl Tests {
+    fn load() -> Result<Self> {
+        // SAFETY: GMP has no initialisers.
+        let library = unsafe { Library::new("libgmp.so.10") }?;
+        macro_rules! function {
+            ($symbol:literal) => {
+                // SAFETY: the type of the field is that of the function in gmp.h or gmp-impl.h.
+                *unsafe { library.get($symbol) }?
+            };
+        }
+        Ok(Self {
+            reserve: function!(c"__gmpz_init2"),
+            clear: function!(c"__gmpz_clear"),
+            is_strong_lucas: function!(c"__gmpz_stronglucas"),
+            is_probable_prime: function!(c"__gmpz_probab_prime_p"),
+            _library: library,
+        })
+    }
+
+    fn view(n: &[u64]) -> Integer {
+        Integer { alloc: 0, size: n.len() as c_int, limbs: n.as_ptr() }
+    }
+
+    fn is_probable_prime(&self, n: &[u64]) -> bool {
+        // SAFETY: the integer is read only.
+        unsafe { (self.is_probable_prime)(&Self::view(n), ROUNDS) != 0 }
+    }
+
+    fn is_strong_lucas(&self, n: &[u64]) -> bool {
+        let mut terms = [Self::view(&[]), Self::view(&[])];
+        let [v, q] = &mut terms;
+        // Of twice the length, as in millerrabin.c: the function does not lengthen them.
+        let bits = (2 * n.len() + 1) as c_ulong * 64;
+        // SAFETY: the function writes two integers that have room, and reads the first one.
+        unsafe {
+            (self.reserve)(v, bits);
+            (self.reserve)(q, bits);
+            let passes = (self.is_strong_lucas)(&Self::view(n), v, q) != 0;
+            (self.clear)(v);
+            (self.clear)(q);
+            passes
+        }
+    }
+}
 
 /// Functions in linear time, for which the backend has its own loops.
 #[derive(Debug)]
@@ -61,6 +132,7 @@ impl Linear {
 pub(crate) struct Rows {
     gmp: &'static Gmp,
     linear: Linear,
+    tests: Tests,
     operation: Operation,
     /// Limbs of a row.
     n: usize,
@@ -95,6 +167,7 @@ impl Rows {
         Ok(Some(Self {
             gmp,
             linear: Linear::load()?,
+            tests: Tests::load()?,
             operation,
             n,
             v_limbs,
@@ -107,7 +180,7 @@ impl Rows {
 
     /// Every row by GMP.
     pub(crate) fn compute(&mut self) {
-        let Self { gmp, linear, operation, n, v_limbs, a, b, v, out } = self;
+        let Self { gmp, linear, tests, operation, n, v_limbs, a, b, v, out } = self;
         let (n, operation, v_limbs) = (*n, *operation, *v_limbs);
         let rows = a.par_chunks(n).zip(b.par_chunks(n)).zip(v.par_chunks(v_limbs));
         rows.zip(out.par_chunks_mut(5 * n + 1)).for_each(|(((a, b), v), out)| {
@@ -158,6 +231,14 @@ impl Rows {
                 Operation::Gcd => gmp.gcd(r, a, b),
                 Operation::InverseMod => _ = gmp.invert(r, a, v),
                 Operation::Jacobi => r[0] = gmp.symbol(a, v) as u64,
+                Operation::StrongBase2 => {
+                    let exponent = &mut q[..v_limbs];
+                    exponent.copy_from_slice(v);
+                    exponent[0] -= 1;
+                    gmp.power(r, &[2], exponent, v);
+                }
+                Operation::StrongLucas => r[0] = tests.is_strong_lucas(v).into(),
+                Operation::ProbablePrime => r[0] = tests.is_probable_prime(v).into(),
                 Operation::Prepare => {}
             }
         });

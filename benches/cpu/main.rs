@@ -9,7 +9,9 @@
 //! numbers.
 //!
 //! Operands have full width, dividends twice the width of divisors, exponents at most 4096 bits,
-//! moduli are odd, or even in the last lines of powers.
+//! moduli are odd, or even in the last lines of powers. Tests of primes are of primes, so that no
+//! row is decided early; beside them are `mpz_powm` to base 2, the internal `mpz_stronglucas` (a
+//! part of `mpz_probab_prime_p`), and `mpz_probab_prime_p` without further bases.
 
 #[cfg(feature = "gmp")]
 mod limbs;
@@ -31,7 +33,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 #[derive(Debug, Parser)]
 #[command(name = "cpu")]
 struct Options {
-    /// Widths, separated by commas: 1024, 2048, 4096, 8192 or 65536
+    /// Widths, separated by commas: 256, 512, 1024, 2048, 4096, 8192 or 65536
     #[arg(long, value_delimiter = ',', default_values_t = [2048, 8192, 65536])]
     bits: Vec<usize>,
     /// Operations, separated by commas, as in the table [default: all]
@@ -79,6 +81,8 @@ fn run(mut options: Options) -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|");
     for bits in options.bits.clone() {
         match bits {
+            256 => compare::<GpuUint<256>>(&options)?,
+            512 => compare::<GpuUint<512>>(&options)?,
             1024 => compare::<GpuUint<1024>>(&options)?,
             2048 => compare::<GpuUint<2048>>(&options)?,
             4096 => compare::<GpuUint<4096>>(&options)?,
@@ -94,11 +98,12 @@ fn run(mut options: Options) -> Result<()> {
 fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
     for &operation in Operation::ALL {
         let name = operation.name();
-        if !options.ops.is_empty() && !options.ops.iter().any(|op| op == name) {
+        let is_asked = options.ops.is_empty() || options.ops.iter().any(|op| op == name);
+        if !is_asked || !operation.has_width(T::BITS) {
             continue;
         }
         let rows = operation.rows(T::BITS, 1 << options.batch);
-        let operands = Operands::new(operation, T::BITS, rows);
+        let operands = Operands::new(operation, T::BITS, rows)?;
         let time = |work: &mut dyn FnMut() -> Result<()>| -> Result<f64> {
             let device = Device::cpu();
             let times = Times::of(options.runs, options.seconds, || {
@@ -142,6 +147,9 @@ fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
                 Operation::Gcd => a.gcd_into(&b, &mut out)?,
                 Operation::InverseMod => a.inverse_mod_into(&v, &mut out, &mut mask)?,
                 Operation::Jacobi => drop(a.jacobi(&v)?),
+                Operation::StrongBase2 => mask = v.is_strong_probable_prime(2)?,
+                Operation::StrongLucas => mask = v.is_strong_lucas_probable_prime()?,
+                Operation::ProbablePrime => mask = v.is_probable_prime()?,
             }
             Ok(())
         })?;
@@ -153,7 +161,9 @@ fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
             })?),
             false => None,
         };
-        if operation.is_compared() && out.to_biguints()? != results {
+        let is_wrong = (operation.is_compared() && out.to_biguints()? != results)
+            || (operation.is_test() && mask.count()? != rows);
+        if is_wrong {
             return Err(format!("{name} at {} bits is wrong", T::BITS).into());
         }
         #[cfg(feature = "gmp")]

@@ -1,10 +1,13 @@
 //! Operations, their operands, and num-bigint with rayon.
 
 use gpuint::num_bigint::BigUint;
+use gpuint::{Device, DynBatch, narrowest};
 use gpuint_testkit::random::Random;
 use num_integer::Integer;
 use num_traits::ToPrimitive;
 use rayon::prelude::*;
+
+use crate::Result;
 
 /// The divisor of divisions by one digit.
 pub(crate) const DIGIT: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -51,22 +54,39 @@ operations! {
     Gcd = "gcd",
     InverseMod = "inverse_mod",
     Jacobi = "jacobi",
+    StrongBase2 = "strong_base2",
+    StrongLucas = "strong_lucas",
+    ProbablePrime = "is_probable_prime",
 }
+
+/// Widest primes that are tested.
+const WIDEST_PRIME: usize = 4096;
 
 impl Operation {
     /// Rows of a batch; fewer where an operation takes longer than a product.
     pub(crate) fn rows(self, bits: usize, batch: usize) -> usize {
         let rows = match self {
             Self::PowModOdd | Self::PowModEven => batch / bits / bits.min(1 << 14) * 16,
+            _ if self.is_test() => batch / bits / bits * 16,
             Self::Gcd | Self::InverseMod | Self::Jacobi => batch / bits / 16,
             _ => batch / bits,
         };
         rows.max(4)
     }
 
+    /// Returns true for a test of primes.
+    pub(crate) fn is_test(self) -> bool {
+        matches!(self, Self::StrongBase2 | Self::StrongLucas | Self::ProbablePrime)
+    }
+
+    /// Returns true if the operation is timed at the width.
+    pub(crate) fn has_width(self, bits: usize) -> bool {
+        !self.is_test() || bits <= WIDEST_PRIME
+    }
+
     /// Returns true if num-bigint has the operation.
     pub(crate) fn has_num_bigint(self) -> bool {
-        !matches!(self, Self::Prepare | Self::Jacobi)
+        !matches!(self, Self::Prepare | Self::Jacobi) && !self.is_test()
     }
 
     /// Returns true if the results of the backend and of num-bigint are one number a row.
@@ -74,8 +94,18 @@ impl Operation {
         !matches!(
             self,
             Self::Less | Self::DivRemDigit | Self::Prepare | Self::InverseMod | Self::Jacobi
-        )
+        ) && !self.is_test()
     }
+}
+
+/// Replaces numbers of one width by the primes above the first few of them.
+fn primes(numbers: Vec<BigUint>) -> Result<Vec<BigUint>> {
+    let bits = numbers[0].bits() as usize;
+    let few = &numbers[..numbers.len().min(WIDEST_PRIME.div_ceil(bits))];
+    let shape = narrowest(bits).ok_or("no width")?;
+    let (primes, _) = DynBatch::from_biguints(&Device::cpu(), shape, few)?.next_prime()?;
+    let primes = primes.to_biguints()?;
+    Ok((0..numbers.len()).map(|row| primes[row % primes.len()].clone()).collect())
 }
 
 /// Rows of operands.
@@ -90,7 +120,7 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    pub(crate) fn new(operation: Operation, bits: usize, rows: usize) -> Self {
+    pub(crate) fn new(operation: Operation, bits: usize, rows: usize) -> Result<Self> {
         let mut random = Random::new(bits as u64);
         let mut full = |bits| (0..rows).map(|_| random.full(bits)).collect::<Vec<_>>();
         let a = full(bits);
@@ -99,12 +129,13 @@ impl Operands {
             Operation::DivRem | Operation::DivRemBy => (full(bits), full(bits / 2)),
             _ => (full(bits), full(bits)),
         };
+        let v = if operation.is_test() { primes(v)? } else { v };
         let is_even = operation == Operation::PowModEven;
         let v = v.into_iter().map(|mut v| {
             v.set_bit(0, !is_even);
             v
         });
-        Self { operation, bits, a, b, v: v.collect() }
+        Ok(Self { operation, bits, a, b, v: v.collect() })
     }
 
     /// Every row by num-bigint.
@@ -149,7 +180,11 @@ impl Operands {
             Operation::PowModOdd | Operation::PowModEven => a.modpow(b, v),
             Operation::Gcd => a.gcd(b),
             Operation::InverseMod => a.modinv(v).unwrap_or_default(),
-            Operation::Prepare | Operation::Jacobi => BigUint::default(),
+            Operation::Prepare
+            | Operation::Jacobi
+            | Operation::StrongBase2
+            | Operation::StrongLucas
+            | Operation::ProbablePrime => BigUint::default(),
         }
     }
 }

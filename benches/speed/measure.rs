@@ -22,6 +22,9 @@ const BATCH: f64 = (1u64 << 32) as f64;
 const CHECKED: usize = 8;
 /// Maximum size, in bits, of batches of operations that take tens of times as long as a product.
 const SLOW_BATCH: usize = 1 << 30;
+/// Name of the test of Baillie and Wagstaff in the tables, and the widest primes that take it.
+const PROBABLE_PRIME: &str = "is_probable_prime";
+const WIDEST_PRIME: usize = 4096;
 /// Maximum size, in bits, of batches that become text.
 const TEXT_BATCH: usize = 1 << 30;
 
@@ -220,12 +223,13 @@ impl AtShape<'_> {
         })
     }
 
-    /// Tests of odd numbers of full length for probable primes, with the host's search for the
-    /// parameters of Lucas tests.
+    /// Tests of odd numbers of full length for probable primes, with the search for the parameters
+    /// of Lucas tests, and of primes.
     fn primes(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
         let is_asked = |op: &Op| has_kernel(*op, shape) && self.is_asked(op.name());
-        if ![Op::StrongBase2, Op::StrongLucas].iter().any(is_asked) {
+        let has_both = self.is_asked(PROBABLE_PRIME) && shape.bits <= WIDEST_PRIME;
+        if !has_both && ![Op::StrongBase2, Op::StrongLucas].iter().any(is_asked) {
             return Ok(());
         }
         let n = batches.for_powers(false)?.v;
@@ -244,7 +248,22 @@ impl AtShape<'_> {
         })?;
         check_some(Op::StrongLucas.name(), shape, if is_timed { n.len() } else { 0 }, |row| {
             Ok(passes.row(row)? == primes::is_strong_lucas(&n.row(row)?))
-        })
+        })?;
+        if has_both { self.probable_primes(shape, n.len()) } else { Ok(()) }
+    }
+
+    /// The test of Baillie and Wagstaff of primes of full length, which both of its tests pass.
+    fn probable_primes(&mut self, shape: Shape, rows: usize) -> Result<()> {
+        let count = WIDEST_PRIME.div_ceil(shape.bits);
+        let few = DynBatch::random_primes(self.device, shape, count, shape.bits)?;
+        let indices: Vec<_> = (0..rows).map(|row| row % few.len()).collect();
+        let primes = few.gather(&indices)?;
+        let mut passes = Mask::none(self.device, rows)?;
+        let is_timed = self.time_named(shape, rows, PROBABLE_PRIME, "primes", || {
+            passes = primes.is_probable_prime()?;
+            Ok(())
+        })?;
+        check(PROBABLE_PRIME, shape, !is_timed || passes.count()? == rows)
     }
 
     /// Quotients without remainder, of half the width.

@@ -27,7 +27,7 @@ const TABLES: [(&str, &[&str]); 8] = [
         ],
     ),
     ("Secret operands", &["pow_secret", "mul_add_secret"]),
-    ("Tests for probable primes", &["strong_base2", "strong_lucas"]),
+    ("Tests for probable primes", &["strong_base2", "strong_lucas", "is_probable_prime"]),
     (
         "Exact divisions, roots, common divisors, inverses and fractions",
         &["div_exact", "inverse_mod_pow2", "isqrt", "gcd", "inverse_mod", "rational"],
@@ -36,7 +36,8 @@ const TABLES: [(&str, &[&str]); 8] = [
 ];
 
 /// Operations whose rows a second are stated.
-const RATES: [&str; 4] = ["pow_mod", "pow_secret", "strong_base2", "strong_lucas"];
+const RATES: [&str; 5] =
+    ["pow_mod", "pow_secret", "strong_base2", "strong_lucas", "is_probable_prime"];
 
 pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
     let Machine { device, driver, processor, date, commit, .. } = machine;
