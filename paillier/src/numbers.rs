@@ -51,13 +51,17 @@ impl EncryptedNumbers {
         &self.exponents
     }
 
-    /// Returns the same numbers with exponents that are not above `exponents`.
+    /// Returns the same numbers with exponents that are not above `exponents`; `None` if theirs are
+    /// not.
     ///
     /// # Errors
     /// [`LengthMismatch`](Error::LengthMismatch), [`ExponentRange`](Error::ExponentRange) if a
     /// factor would not be below the modulus, and what any operation may return.
-    fn lowered(&self, exponents: &[i32]) -> Result<Self> {
+    fn lowered(&self, exponents: &[i32]) -> Result<Option<Self>> {
         check_lengths(self.len(), exponents.len())?;
+        if self.exponents.iter().zip(exponents).all(|(old, new)| old <= new) {
+            return Ok(None);
+        }
         let bits = self.ciphertexts.key().modulus().bits();
         let (mut rows, mut factors) = (Vec::new(), Vec::new());
         let mut lowered = self.exponents.clone();
@@ -73,13 +77,8 @@ impl EncryptedNumbers {
             factors.push(BigUint::from(1u32) << shift);
             *old = new;
         }
-        let ciphertexts = if rows.is_empty() {
-            self.ciphertexts.gather(&(0..self.len()).collect::<Vec<_>>())?
-        } else {
-            let part = self.ciphertexts.gather(&rows)?.mul_plain(&factors)?;
-            self.ciphertexts.scattered(&part, &rows)?
-        };
-        Self::new(ciphertexts, lowered)
+        let part = self.ciphertexts.gather(&rows)?.mul_plain(&factors)?;
+        Self::new(self.ciphertexts.scattered(&part, &rows)?, lowered).map(Some)
     }
 
     /// Adds the numbers, row by row.
@@ -90,7 +89,10 @@ impl EncryptedNumbers {
     /// any operation may return.
     pub fn add(&self, other: &Self) -> Result<Self> {
         let (left, right) = (self.lowered(&other.exponents)?, other.lowered(&self.exponents)?);
-        Self::new(left.ciphertexts.add(&right.ciphertexts)?, left.exponents)
+        let (left, right) = (left.as_ref().unwrap_or(self), right.as_ref().unwrap_or(other));
+        // The exponents are copied while a GPU computes.
+        let sums = left.ciphertexts.add(&right.ciphertexts)?;
+        Self::new(sums, left.exponents.clone())
     }
 
     /// Subtracts the numbers of `other`, row by row.
@@ -108,6 +110,7 @@ impl EncryptedNumbers {
     pub fn add_plain(&self, numbers: &[Number]) -> Result<Self> {
         let exponents: Vec<i32> = numbers.iter().map(Number::exponent).collect();
         let left = self.lowered(&exponents)?;
+        let left = left.as_ref().unwrap_or(self);
         let bits = self.ciphertexts.key().modulus().bits();
         let aligned =
             numbers.iter().zip(&left.exponents).enumerate().map(|(row, (number, &new))| {
@@ -119,7 +122,7 @@ impl EncryptedNumbers {
             });
         let aligned = aligned.collect::<Result<Vec<_>>>()?;
         let plaintexts = residues(self.ciphertexts.key(), &aligned)?;
-        Self::new(left.ciphertexts.add_plain(&plaintexts)?, left.exponents)
+        Self::new(left.ciphertexts.add_plain(&plaintexts)?, left.exponents.clone())
     }
 
     /// Multiplies by numbers that are not encrypted, row by row. Exponents are added.
@@ -145,11 +148,8 @@ impl EncryptedNumbers {
     /// As [`add`](Self::add), [`NoSuchGroup`](Error::NoSuchGroup).
     pub fn sum_by(&self, group: &[usize], groups: usize) -> Result<Self> {
         let lowest = self.exponents.iter().copied().min().unwrap_or(0);
-        let sums = if self.exponents.iter().all(|&exponent| exponent == lowest) {
-            self.ciphertexts.sum_by(group, groups)?
-        } else {
-            self.lowered(&vec![lowest; self.len()])?.ciphertexts.sum_by(group, groups)?
-        };
+        let lowered = self.lowered(&vec![lowest; self.len()])?;
+        let sums = lowered.as_ref().unwrap_or(self).ciphertexts.sum_by(group, groups)?;
         Self::new(sums, vec![lowest; groups])
     }
 
