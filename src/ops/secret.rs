@@ -2,8 +2,9 @@
 //!
 //! Powers and products of these types take the same instructions, branches and addresses for all
 //! exponents, factors and moduli of a stated length, and for all bases and summands. `tests/ptx`
-//! proves it for the kernels as nvcc compiles them; the CPU computes by the crate `crypto-bigint`.
-//! `SECURITY.md` lists what the promise covers.
+//! proves it for the kernels as nvcc compiles them; the CPU computes by the crate `crypto-bigint`,
+//! and powers by GMP's `mpn_sec_powm` with the feature `gmp`. `SECURITY.md` lists what the promise
+//! covers.
 //!
 //! **Lengths.** The number of rows, the shape, the length of exponents in bits and the choice of
 //! one operand for all rows are public. Exponents are padded to the stated length by zeros, which

@@ -4,7 +4,7 @@
 //! common divisors, inverses and symbols use its integers (`mpz`), which read limbs in place.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_long};
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulong};
 
 use libloading::Library;
 use once_cell::race::OnceBox;
@@ -32,6 +32,18 @@ type MpzManage = unsafe extern "C" fn(*mut Integer);
 type MpzPower = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
 type MpzGcd = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer);
 type MpzInvert = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer) -> c_int;
+/// Power, base, exponent and its bits, modulus, and scratch.
+type MpnSecretPower = unsafe extern "C" fn(
+    *mut u64,
+    *const u64,
+    c_long,
+    *const u64,
+    c_ulong,
+    *const u64,
+    c_long,
+    *mut u64,
+);
+type MpnSecretPowerScratch = unsafe extern "C" fn(c_long, c_ulong, c_long) -> c_long;
 type MpnRoot = unsafe extern "C" fn(*mut u64, *mut u64, *const u64, c_long) -> c_long;
 type MpzSymbol = unsafe extern "C" fn(*const Integer, *const Integer) -> c_int;
 
@@ -48,6 +60,8 @@ pub(crate) struct Gmp {
     init: MpzManage,
     clear: MpzManage,
     power: MpzPower,
+    secret_power: MpnSecretPower,
+    secret_power_scratch: MpnSecretPowerScratch,
     gcd: MpzGcd,
     invert: MpzInvert,
     symbol: MpzSymbol,
@@ -105,6 +119,8 @@ impl Gmp {
             init: function!(c"__gmpz_init"),
             clear: function!(c"__gmpz_clear"),
             power: function!(c"__gmpz_powm"),
+            secret_power: function!(c"__gmpn_sec_powm"),
+            secret_power_scratch: function!(c"__gmpn_sec_powm_itch"),
             gcd: function!(c"__gmpz_gcd"),
             invert: function!(c"__gmpz_invert"),
             symbol: function!(c"__gmpz_jacobi"),
@@ -200,6 +216,48 @@ impl Gmp {
             (self.power)(&raw mut result.integer, &view(a), &view(e), &view(v));
         }
         result.write(out);
+    }
+
+    /// Limbs of scratch of [`power_secret`](Self::power_secret).
+    pub(crate) fn secret_scratch_limbs(&self, limbs: usize, bits: usize) -> usize {
+        let (len, bits) = (limbs as c_long, bits as c_ulong);
+        // SAFETY: it computes a number of limbs for any lengths.
+        unsafe { (self.secret_power_scratch)(len, bits, len) as usize }
+    }
+
+    /// Sets `out` to `a^e mod v`, by instructions and addresses that depend on lengths only. All
+    /// have as many limbs; `v` is odd, its top limb is not zero, and `e` has at most `bits` bits,
+    /// at least one.
+    pub(crate) fn power_secret(
+        &self,
+        out: &mut [u64],
+        a: &[u64],
+        (e, bits): (&[u64], usize),
+        v: &[u64],
+        scratch: &mut [u64],
+    ) {
+        let n = v.len();
+        let is_modulus = v[0] & 1 == 1 && v[n - 1] != 0;
+        assert!(
+            is_modulus
+                && [out.len(), a.len(), e.len()] == [n; 3]
+                && (1..=64 * n).contains(&bits)
+                && scratch.len() >= self.secret_scratch_limbs(n, bits),
+            "mpn_sec_powm"
+        );
+        // SAFETY: the lengths and the modulus meet the requirements of gmp.h.
+        unsafe {
+            (self.secret_power)(
+                out.as_mut_ptr(),
+                a.as_ptr(),
+                size(a),
+                e.as_ptr(),
+                bits as c_ulong,
+                v.as_ptr(),
+                size(v),
+                scratch.as_mut_ptr(),
+            );
+        }
     }
 
     /// Sets `out` to the greatest common divisor, with zeros above.
