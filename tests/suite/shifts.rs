@@ -69,7 +69,7 @@ fn shift(part: &Part<'_>, distance: usize) -> Result<()> {
         part.each(&name("rotate_right"), rotated, |row| turned(row, bits - turn))?;
     }
 
-    if distance % part.shape.digit.bits() == 0 {
+    if distance.is_multiple_of(part.shape.digit.bits()) {
         let digits = distance / part.shape.digit.bits();
         a.shl_digits_into(digits, &mut out)?;
         part.each(&name("shl_digits"), &out, left)?;
