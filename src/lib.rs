@@ -39,7 +39,8 @@
 //! [`cyclic_mul`](Batch::cyclic_mul) modulo `2^BITS - 1`,
 //! [`negacyclic_mul`](Batch::negacyclic_mul) modulo `2^BITS + 1`,
 //! [`mul_add`](Batch::mul_add), [`wrapping_polynomial`](Batch::wrapping_polynomial), and
-//! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches.
+//! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches. A [`Factor`]
+//! is prepared for many products.
 //!
 //! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
 //! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;
@@ -211,6 +212,7 @@ pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;
 pub use ops::crt::{Crt, DynCrt};
+pub use ops::factor::{DynFactor, Factor};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus};

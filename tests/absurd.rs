@@ -18,9 +18,9 @@ use std::{env, fs, ptr};
 
 use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
-    Device, DigitKind, DynBatch, DynCrt, DynDivisor, DynFixedBase, DynModulus, DynProductTree,
-    DynResidues, DynSignedBatch, Error, HostBatch, Mask, Op, Pool, Result, Shape, Strategy,
-    narrowest,
+    Device, DigitKind, DynBatch, DynCrt, DynDivisor, DynFactor, DynFixedBase, DynModulus,
+    DynProductTree, DynResidues, DynSignedBatch, Error, HostBatch, Mask, Op, Pool, Result, Shape,
+    Strategy, narrowest,
 };
 
 /// Numbers of bits, rows, bases and the like, and indices.
@@ -107,6 +107,7 @@ struct Arguments {
     residues: Vec<DynResidues>,
     signed: Vec<DynSignedBatch>,
     divisors: Vec<DynDivisor>,
+    factors: Vec<DynFactor>,
     masks: Vec<Mask>,
     numbers: Vec<BigUint>,
     lists: Vec<Vec<usize>>,
@@ -132,6 +133,8 @@ impl Arguments {
         let elsewhere = DynBatch::zeros(&Device::simt(), own, rows).unwrap();
         let divisors = [&odd, &one, &wide].map(|rows| rows.prepare().unwrap());
         let splat = DynDivisor::splat(device, own, 7).unwrap();
+        let factors = [&odd, &one, &wide].map(|rows| DynFactor::of_rows(rows).unwrap());
+        let seven = DynFactor::splat(device, own, 7).unwrap();
         let mask = |device, rows| Mask::from_bools(device, &vec![true; rows]).unwrap();
         let of = |modulus: &DynModulus, rows| {
             DynResidues::splat(&BigUint::from(5u32), rows, modulus).unwrap()
@@ -173,6 +176,7 @@ impl Arguments {
             signed,
             batches: vec![usual, odd, empty, one, wide, other, elsewhere],
             divisors: divisors.into_iter().chain([splat]).collect(),
+            factors: factors.into_iter().chain([seven]).collect(),
             masks,
             numbers,
             lists,
@@ -225,6 +229,9 @@ macro_rules! argument {
     };
     (Divisor, $all:ident, $number:expr) => {
         nth(&$all.divisors, $number)
+    };
+    (Factor, $all:ident, $number:expr) => {
+        nth(&$all.factors, $number)
     };
     (Count, $all:ident, $number:expr) => {
         *nth(&COUNTS, $number)
@@ -352,6 +359,8 @@ operations! {
     fn cmp_into(Rows, OutOrders);
     fn count_ones();
     fn cyclic_mul(Rows);
+    fn cyclic_mul_by(Factor);
+    fn cyclic_mul_by_into(Factor, Out);
     fn cyclic_mul_into(Rows, Out);
     fn negacyclic_mul(Rows);
     fn div(Rows);
@@ -409,6 +418,8 @@ operations! {
     fn lt_mask_into(Rows, OutMask);
     fn mul_add(Rows, Rows);
     fn mul_lo_hi(Rows);
+    fn mul_lo_hi_by(Factor);
+    fn mul_lo_hi_by_into(Factor, Out, Out);
     fn mul_lo_hi_into(Rows, Out, Out);
     fn mul_mod(Rows, Divisor);
     fn mul_mod_into(Rows, Divisor, Out);
@@ -492,6 +503,8 @@ operations! {
     fn wrapping_dot(Rows);
     fn wrapping_mul(Rows);
     fn wrapping_mul_all(Number);
+    fn wrapping_mul_by(Factor);
+    fn wrapping_mul_by_into(Factor, Out);
     fn wrapping_mul_into(Rows, Out);
     fn wrapping_polynomial(Numbers);
     fn wrapping_pow(Count);

@@ -193,6 +193,11 @@ typedef struct gpuint_device gpuint_device;
 typedef struct gpuint_divisor gpuint_divisor;
 
 /**
+ * Prepared factors: one for all rows, or one a row.
+ */
+typedef struct gpuint_factor gpuint_factor;
+
+/**
  * Numbers for the indices 0, 1, 2, .. of a sieve.
  */
 typedef struct gpuint_family gpuint_family;
@@ -1404,6 +1409,46 @@ gpuint_status gpuint_prepare_masked(const gpuint_batch *divisors,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_divisor_free(gpuint_divisor *divisor);
+
+/**
+ * Prepares one factor for all rows of batches for `bits` bits.
+ */
+gpuint_status gpuint_factor_splat(const gpuint_device *device,
+                                  size_t bits,
+                                  const char *factor,
+                                  gpuint_factor **out);
+
+/**
+ * Prepares the rows of a batch, each as the factor of the same row.
+ */
+gpuint_status gpuint_factor_of_rows(const gpuint_batch *factors, gpuint_factor **out);
+
+/**
+ * Computes `a * factor` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_mul_by(const gpuint_batch *a,
+                                     const gpuint_factor *factor,
+                                     gpuint_batch **product);
+
+/**
+ * Computes both halves of `a * factor`.
+ */
+gpuint_status gpuint_mul_lo_hi_by(const gpuint_batch *a,
+                                  const gpuint_factor *factor,
+                                  gpuint_batch **low,
+                                  gpuint_batch **high);
+
+/**
+ * Computes `a * factor` modulo `2^bits - 1`: 0 only where a factor is 0.
+ */
+gpuint_status gpuint_cyclic_mul_by(const gpuint_batch *a,
+                                   const gpuint_factor *factor,
+                                   gpuint_batch **product);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_factor_free(gpuint_factor *factor);
 
 /**
  * Prepares one modulus for all rows of batches for `bits` bits.

@@ -42,6 +42,7 @@ struct deleter {
   void operator()(gpuint_mask* handle) const noexcept { gpuint_mask_free(handle); }
   void operator()(gpuint_words* handle) const noexcept { gpuint_words_free(handle); }
   void operator()(gpuint_divisor* handle) const noexcept { gpuint_divisor_free(handle); }
+  void operator()(gpuint_factor* handle) const noexcept { gpuint_factor_free(handle); }
   void operator()(gpuint_modulus* handle) const noexcept { gpuint_modulus_free(handle); }
   void operator()(gpuint_residues* handle) const noexcept { gpuint_residues_free(handle); }
   void operator()(gpuint_signed* handle) const noexcept { gpuint_signed_free(handle); }
@@ -67,6 +68,7 @@ using batch = std::unique_ptr<gpuint_batch, deleter>;
 using mask = std::unique_ptr<gpuint_mask, deleter>;
 using words = std::unique_ptr<gpuint_words, deleter>;
 using divisor = std::unique_ptr<gpuint_divisor, deleter>;
+using factor = std::unique_ptr<gpuint_factor, deleter>;
 using modulus = std::unique_ptr<gpuint_modulus, deleter>;
 using residues = std::unique_ptr<gpuint_residues, deleter>;
 using signed_batch = std::unique_ptr<gpuint_signed, deleter>;

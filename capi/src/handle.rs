@@ -83,6 +83,7 @@ handles! {
     Mask(gpuint::Mask) = "gpuint_mask";
     Words(gpuint::Words) = "gpuint_words";
     Divisor(gpuint::DynDivisor) = "gpuint_divisor";
+    Factor(gpuint::DynFactor) = "gpuint_factor";
     Modulus(gpuint::DynModulus) = "gpuint_modulus";
     Signed(gpuint::DynSignedBatch) = "gpuint_signed";
     Residues(gpuint::DynResidues) = "gpuint_residues";
@@ -125,6 +126,10 @@ pub struct Words(());
 /// Prepared divisors: one for all rows, or one a row.
 #[derive(Debug)]
 pub struct Divisor(());
+
+/// Prepared factors: one for all rows, or one a row.
+#[derive(Debug)]
+pub struct Factor(());
 
 /// Prepared moduli of residues: one for all rows, or one a row.
 #[derive(Debug)]

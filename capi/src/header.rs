@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use crate::{
-    batch, device, divisor, mask, operations, residues, secret, sieve, signed, trees, words,
+    batch, device, divisor, factor, mask, operations, residues, secret, sieve, signed, trees, words,
 };
 
 /// Returns the header of the present source.
@@ -18,6 +18,7 @@ fn header(folder: &Path) -> String {
         operations::DECLARATIONS,
         mask::DECLARATIONS,
         divisor::DECLARATIONS,
+        factor::DECLARATIONS,
         residues::DECLARATIONS,
         secret::DECLARATIONS,
         sieve::DECLARATIONS,

@@ -11,6 +11,7 @@ pub mod batch;
 mod call;
 pub mod device;
 pub mod divisor;
+pub mod factor;
 pub mod handle;
 #[cfg(test)]
 mod header;

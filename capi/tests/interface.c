@@ -322,6 +322,44 @@ static void check_row(const gpuint_batch* batch, size_t row, const char* number)
   CHECK(strcmp(text, number) == 0);
 }
 
+// Products by prepared factors, one for all rows and one a row, and of rows of 2^20 + 64 bits.
+static void check_factors(void) {
+  char power[2 + 1 + 63 + 1] = "0x1"; /* 2^252 */
+  memset(power + 3, '0', 63);
+  gpuint_batch *a = NULL, *b = NULL, *low = NULL, *high = NULL;
+  gpuint_factor *all = NULL, *each = NULL, *none = NULL;
+  OK(gpuint_batch_splat(device, 256, "37", 2, &a));
+  OK(gpuint_factor_splat(device, 256, power, &all));
+  OK(gpuint_mul_lo_hi_by(a, all, &low, &high));
+  check_row(high, 1, "2");
+  OK(gpuint_batch_free(high));
+  OK(gpuint_wrapping_mul_by(a, all, &b));
+  bool equal = false;
+  OK(gpuint_is_equal(b, low, &equal));
+  CHECK(equal);
+  OK(gpuint_batch_free(b));
+  OK(gpuint_batch_free(low));
+  OK(gpuint_factor_of_rows(a, &each));
+  OK(gpuint_cyclic_mul_by(a, each, &b));
+  check_row(b, 0, "1369");
+  CHECK(gpuint_factor_splat(device, 256, "-1", &none) == GPUINT_STATUS_INVALID_TEXT);
+  OK(gpuint_batch_free(b));
+  OK(gpuint_batch_splat(device, 1048640, "37", 1, &b));
+  CHECK(gpuint_wrapping_mul_by(b, all, &low) == GPUINT_STATUS_WIDTH_MISMATCH);
+  OK(gpuint_factor_free(all));
+  OK(gpuint_factor_splat(device, 1048640, "3", &all));
+  OK(gpuint_mul_lo_hi_by(b, all, &low, &high));
+  check_row(low, 0, "111");
+  check_row(high, 0, "0");
+  OK(gpuint_factor_free(all));
+  OK(gpuint_factor_free(each));
+  OK(gpuint_factor_free(NULL));
+  OK(gpuint_batch_free(low));
+  OK(gpuint_batch_free(high));
+  OK(gpuint_batch_free(b));
+  OK(gpuint_batch_free(a));
+}
+
 // Exponents that are longer than the rows, and the widest rows.
 static void check_exponents(void) {
   char long_exponent[2 + 1 + 500 + 1] = "0x1"; /* 2^2000 */
@@ -868,6 +906,7 @@ int main(void) {
   check_rows();
   check_digit_divisions();
   check_outputs();
+  check_factors();
   check_exponents();
   check_moduli();
   check_special_moduli();

@@ -9,6 +9,7 @@ use crate::batch::Batch;
 use crate::divisor::{Divisor, DynDivisor};
 use crate::dyn_batch::DynBatch;
 use crate::mask::Mask;
+use crate::ops::factor::{DynFactor, Factor};
 use crate::shape::Kernels;
 use crate::typed::{Typed, Untyped};
 use crate::words::Words;
@@ -16,6 +17,13 @@ use crate::words::Words;
 impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
     type Dyn = &'a DynDivisor;
     fn untyped(self) -> &'a DynDivisor {
+        self.as_dyn()
+    }
+}
+
+impl<'a, T: Kernels> Untyped for &'a Factor<T> {
+    type Dyn = &'a DynFactor;
+    fn untyped(self) -> &'a DynFactor {
         self.as_dyn()
     }
 }
@@ -114,6 +122,9 @@ macro_rules! dyn_type {
     (Divisor) => {
         &crate::DynDivisor
     };
+    (Factor) => {
+        &crate::DynFactor
+    };
     (NewDivisor) => {
         crate::DynDivisor
     };
@@ -178,6 +189,7 @@ macro_rules! typed_type {
     (Rows) => { &crate::Batch<T> };
     (Out) => { &mut crate::Batch<T> };
     (Divisor) => { &crate::Divisor<T> };
+    (Factor) => { &crate::Factor<T> };
     (NewDivisor) => { crate::Divisor<T> };
     (NewDivisorAndMask) => { (crate::Divisor<T>, crate::Mask) };
     (New) => { crate::Batch<T> };

@@ -22,6 +22,7 @@ mod div_digit;
 mod exact;
 mod exponents;
 pub(crate) mod faces;
+pub(crate) mod factor;
 pub(crate) mod fixed_base;
 mod gcd;
 mod gerbicz;

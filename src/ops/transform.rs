@@ -48,14 +48,32 @@ impl Transform {
 
     /// Computes both halves of products of rows and the factors.
     pub(super) fn mul_lo_hi(&self, rows: &DynBatch) -> Result<(DynBatch, DynBatch)> {
-        rows.view().produce_two(|low, high| {
-            self.multiply(rows, [Some(low.buffer_mut()), Some(high.buffer_mut())])
-        })
+        rows.view().produce_two(|low, high| self.mul_lo_hi_into(rows, low, high))
+    }
+
+    /// Computes [`mul_lo_hi`](Self::mul_lo_hi) into batches like the rows.
+    pub(super) fn mul_lo_hi_into(
+        &self,
+        rows: &DynBatch,
+        low: &mut DynBatch,
+        high: &mut DynBatch,
+    ) -> Result<()> {
+        self.multiply(rows, [Some(low.buffer_mut()), Some(high.buffer_mut())])
+    }
+
+    /// Computes the low halves of products of rows and the factors into a batch like the rows.
+    pub(super) fn wrapping_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.multiply(rows, [Some(out.buffer_mut()), None])
     }
 
     /// Computes products of rows and the factors modulo `2^BITS - 1`.
     pub(super) fn cyclic_mul(&self, rows: &DynBatch) -> Result<DynBatch> {
-        rows.view().produce(|out| self.multiply(rows, [Some(out.buffer_mut()), None]))
+        rows.view().produce(|out| self.cyclic_mul_into(rows, out))
+    }
+
+    /// Computes [`cyclic_mul`](Self::cyclic_mul) into a batch like the rows.
+    pub(super) fn cyclic_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.multiply(rows, [Some(out.buffer_mut()), None])
     }
 
     fn multiply(&self, rows: &DynBatch, outs: [Option<&mut Buffer>; 2]) -> Result<()> {
@@ -104,6 +122,9 @@ mod tests {
             let expected = rows.mul_lo_hi(&all).unwrap();
             assert_eq!(low.to_biguints().unwrap(), expected.0.to_biguints().unwrap());
             assert_eq!(high.to_biguints().unwrap(), expected.1.to_biguints().unwrap());
+            let mut only_low = DynBatch::splat(&device, shape, 5, rows.len()).unwrap();
+            wide.wrapping_mul_into(&rows, &mut only_low).unwrap();
+            assert!(only_low.is_equal(&low).unwrap());
             let cyclic = Transform::cyclic(&factors, u64::MAX).unwrap().unwrap();
             let products = cyclic.cyclic_mul(&rows).unwrap();
             let expected = rows.cyclic_mul(&all).unwrap();

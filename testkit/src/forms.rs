@@ -8,8 +8,9 @@ use std::marker::PhantomData;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, Batch, Blocked, Classical, Divisor, DynBatch, DynDivisor, Fft, Karatsuba, Kernels, Mask,
-    Ntt, Op, Product, Result, ShiftedInverse, Strategy, TensorCore, Widen, Words,
+    Auto, Batch, Blocked, Classical, Divisor, DynBatch, DynDivisor, DynFactor, Factor, Fft,
+    Karatsuba, Kernels, Mask, Ntt, Op, Product, Result, ShiftedInverse, Strategy, TensorCore,
+    Widen, Words,
 };
 
 use crate::cases::Expected;
@@ -20,7 +21,9 @@ pub trait Face: Sized + 'static {
     type Rows;
     type Divisor;
     type Digit: num_traits::NumCast + Copy;
+    type Factor;
 
+    fn factor(rows: &Self::Rows) -> Result<Self::Factor>;
     fn values(rows: &Self::Rows) -> Result<Vec<BigUint>>;
     fn try_clone(rows: &Self::Rows) -> Result<Self::Rows>;
     fn widening_mul(a: &Self::Rows, b: &Self::Rows) -> Result<Vec<BigUint>>;
@@ -39,6 +42,11 @@ impl<T: Kernels + Widen> Face for Typed<T> {
     type Rows = Batch<T>;
     type Divisor = Divisor<T>;
     type Digit = T::Digit;
+    type Factor = Factor<T>;
+
+    fn factor(rows: &Batch<T>) -> Result<Factor<T>> {
+        Factor::new(rows)
+    }
 
     fn values(rows: &Batch<T>) -> Result<Vec<BigUint>> {
         rows.to_biguints()
@@ -63,6 +71,11 @@ impl Face for Untyped {
     type Rows = DynBatch;
     type Divisor = DynDivisor;
     type Digit = u64;
+    type Factor = DynFactor;
+
+    fn factor(rows: &DynBatch) -> Result<DynFactor> {
+        DynFactor::of_rows(rows)
+    }
 
     fn values(rows: &DynBatch) -> Result<Vec<BigUint>> {
         rows.to_biguints()
@@ -275,6 +288,11 @@ fn divisor<'a, F: Face>(x: &Call<'a, F>) -> &'a F::Divisor {
 /// The divisor of one digit.
 fn digit<F: Face>(x: &Call<'_, F>) -> F::Digit {
     num_traits::cast(x.n).expect("the digit fits")
+}
+
+/// The second operand, prepared.
+fn factor<F: Face>(x: &Call<'_, F>) -> Result<F::Factor> {
+    F::factor(x.b)
 }
 
 /// Remainders by [`digit`].
@@ -549,6 +567,7 @@ rooms! {
             wrapping_mul(B) by Products;
             wrapping_mul_into(B, Out);
             wrapping_mul_all(All);
+            "wrapping_mul_by"(B) = |x| x.a.wrapping_mul_by(&factor(&x)?);
             "wrapping_mul_assign"(B) = |x| assigned(&x, |a, b| a.wrapping_mul_assign(b));
             "a * b"(B) = |x| { x.a.wrapping_mul(x.b)?; Ok(x.a * x.b) };
             "a *= b"(B) = |x| assigned(&x, |a, b| { a.wrapping_mul(b)?; *a *= b; Ok(()) });
@@ -558,10 +577,15 @@ rooms! {
             wrapping_square_into(Out);
             "a * a"() = |x| x.a.wrapping_mul(x.a);
         }
-        MulCyclic [First] { cyclic_mul(B); cyclic_mul_into(B, Out); }
+        MulCyclic [First] {
+            cyclic_mul(B);
+            cyclic_mul_into(B, Out);
+            "cyclic_mul_by"(B) = |x| x.a.cyclic_mul_by(&factor(&x)?);
+        }
         MulWide [First, Second] {
             mul_lo_hi(B);
             mul_lo_hi_into(B, Out, Out2) by OneProduct;
+            "mul_lo_hi_by"(B) = |x| x.a.mul_lo_hi_by(&factor(&x)?);
         }
         MulWide [Joined] {
             "widening_mul"(B) = |x| widening_mul(&x);

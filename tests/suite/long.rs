@@ -3,7 +3,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, BackendKind, Batch, Device, Double, DynBatch, Error, JitUint, Op, Strategy,
+    Algorithm, BackendKind, Batch, Device, Double, DynBatch, DynFactor, Error, JitUint, Op,
+    Strategy,
 };
 use num_traits::{One, Zero};
 
@@ -81,6 +82,30 @@ fn long_products_and_sums_are_exact() {
             let twice: BigUint = (a * b) << 1;
             assert_eq!(overflow[row], twice.bits() > 2 * bits as u64, "{bits} bits, row {row}");
             assert_eq!(sums[row], twice & ones(2 * bits), "{bits} bits, row {row}");
+        }
+    }
+}
+
+#[test]
+fn products_by_factors_are_those_of_rows() {
+    let device = Device::cpu();
+    for bits in [1024, PRODUCTS[0]] {
+        let values = hostile(bits);
+        let (x, y) = (batch(&device, &values, bits), batch(&device, &values, bits));
+        let y = y.reverse().unwrap();
+        let power = BigUint::one() << (bits - 7);
+        let all = batch(&device, &vec![power.clone(); values.len()], bits);
+        let each = DynFactor::of_rows(&y).unwrap();
+        let one = DynFactor::splat(&device, x.shape(), &power).unwrap();
+        assert_eq!((each.rows(), one.rows()), (Some(values.len()), None));
+        for (factor, rows) in [(each, y), (one, all)] {
+            let same = |a: &DynBatch, b: &DynBatch| assert!(a.is_equal(b).unwrap(), "{bits} bits");
+            same(&x.wrapping_mul_by(&factor).unwrap(), &x.wrapping_mul(&rows).unwrap());
+            same(&x.cyclic_mul_by(&factor).unwrap(), &x.cyclic_mul(&rows).unwrap());
+            let (low, high) = x.mul_lo_hi_by(&factor).unwrap();
+            let expected = x.mul_lo_hi(&rows).unwrap();
+            same(&low, &expected.0);
+            same(&high, &expected.1);
         }
     }
 }

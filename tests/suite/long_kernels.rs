@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DynBatch, DynDivisor, Error, Faults};
+use gpuint::{BackendKind, Device, DynBatch, DynDivisor, DynFactor, Error, Faults};
 use num_traits::{One, Zero};
 
 use crate::setting::{devices, seed};
@@ -44,6 +44,29 @@ fn batch(device: &Device, values: &[BigUint], bits: usize) -> DynBatch {
     DynBatch::from_biguints(device, device.shape_for(bits).unwrap(), values).unwrap()
 }
 
+/// Checks products by prepared factors: one of each row, or the only one of all rows.
+fn check_factors(x: &DynBatch, factors: &DynBatch) {
+    let (factor, rows) = match factors.len() == x.len() {
+        true => (DynFactor::of_rows(factors).unwrap(), factors.try_clone().unwrap()),
+        false => {
+            let value = factors.row(0).unwrap();
+            let splat = DynBatch::splat(x.device(), x.shape(), &value, x.len()).unwrap();
+            (DynFactor::splat(x.device(), x.shape(), &value).unwrap(), splat)
+        }
+    };
+    let (low, high) = x.mul_lo_hi_by(&factor).unwrap();
+    let expected = x.mul_lo_hi(&rows).unwrap();
+    let pairs = [
+        (&low, &expected.0),
+        (&high, &expected.1),
+        (&x.wrapping_mul_by(&factor).unwrap(), &expected.0),
+        (&x.cyclic_mul_by(&factor).unwrap(), &x.cyclic_mul(&rows).unwrap()),
+    ];
+    for (index, (found, expected)) in pairs.into_iter().enumerate() {
+        assert!(found.is_equal(expected).unwrap(), "{}, {index}", x.shape());
+    }
+}
+
 fn check_products(device: &Device, bits: usize, pairs: &[(BigUint, BigUint)]) {
     let (a, b): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
     let (x, y) = (batch(device, &a, bits), batch(device, &b, bits));
@@ -52,6 +75,8 @@ fn check_products(device: &Device, bits: usize, pairs: &[(BigUint, BigUint)]) {
     let (halves, wide) = (x.mul_lo_hi(&y).unwrap(), x.widening_mul(&y).unwrap());
     let (high, wide) = (halves.1.to_biguints().unwrap(), wide.to_biguints().unwrap());
     assert_eq!(halves.0.to_biguints().unwrap(), low);
+    check_factors(&x, &y);
+    check_factors(&x, &batch(device, from_ref(&b[1]), bits));
     for (row, (a, b)) in pairs.iter().enumerate() {
         let (expected_low, expected_high) = oracle::mul(a, b, bits);
         assert!(low[row] == expected_low, "{device}, {bits} bits, row {row}: low half");
@@ -81,6 +106,7 @@ fn long_kernels_multiply_by_three_passes() {
         let (a, b) = (ones(bits) - 1u32, random(bits, seed()));
         let (x, y) = (batch(&device, from_ref(&a), bits), batch(&device, from_ref(&b), bits));
         assert!(x.widening_mul(&y).unwrap().row(0).unwrap() == a * b, "{device}");
+        check_factors(&x, &y);
     }
 }
 

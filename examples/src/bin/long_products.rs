@@ -1,7 +1,8 @@
 //! Multiplies integers of 2^21 to 2^30 bits and prints the time of each product.
 //!
-//! A width has two lines: one product, and a batch whose results have 2^32 bits together. Every row
-//! of a result is checked modulo three primes of 61 bits. With `--modular`, a width has two lines
+//! A width has two lines: one product, and a batch whose results have 2^32 bits together. Factors
+//! are rows, and prepared ones, one for each row. Every row of a product is checked modulo three
+//! primes of 61 bits. With `--modular`, a width has two lines
 //! of reciprocals, divisions by prepared divisors and squares modulo them, in units of a full
 //! square.
 //!
@@ -11,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Parser;
-use gpuint::{Device, DynBatch, DynDivisor, Shape};
+use gpuint::{Device, DynBatch, DynDivisor, DynFactor, Shape};
 use gpuint_examples::Backend;
 use rand::{SeedableRng, rngs::SmallRng};
 
@@ -113,20 +114,29 @@ fn measure(device: &Device, log: u32, rows: usize, runs: u32) -> gpuint::Result<
     let b = DynBatch::random(device, shape, rows, &mut random)?;
     let mut product = DynBatch::zeros(device, wide, rows)?;
     let mut low = DynBatch::zeros(device, shape, rows)?;
+    let mut high = DynBatch::zeros(device, shape, rows)?;
+    let factor = DynFactor::of_rows(&b)?;
     let full = median(device, runs, || a.widening_mul_into(&b, &mut product))?;
     let cyclic = median(device, runs, || a.cyclic_mul_into(&b, &mut low))?;
     let square = median(device, runs, || a.wrapping_square_into(&mut low))?;
     let sum = median(device, runs, || a.wrapping_add_into(&b, &mut low))?;
-    let is_right = is_right(&a, &b, &product)?;
+    let prepared_cyclic = median(device, runs, || a.cyclic_mul_by_into(&factor, &mut low))?;
+    let are_cyclic = low.is_equal(&a.cyclic_mul(&b)?)?;
+    let prepared = median(device, runs, || a.mul_lo_hi_by_into(&factor, &mut low, &mut high))?;
+    let are_halves = low.join(&high)?.is_equal(&product)?;
+    let is_right = is_right(&a, &b, &product)? && are_cyclic && are_halves;
     let scaled = |time: Duration, Shape { bits, .. }: Shape| {
         let milliseconds = time.as_secs_f64() * 1e3;
         let share = (1u64 << 32) as f64 / (bits as f64 * rows as f64);
         format!("{milliseconds:9.4} ({:7.3})", milliseconds * share)
     };
     println!(
-        "2^{log} bits, {rows:4} rows: product {}, cyclic {}, low square {}, sum {}: {}",
+        "2^{log} bits, {rows:4} rows: product {}, prepared {}, cyclic {}, prepared {}, \
+         low square {}, sum {}: {}",
         scaled(full, wide),
+        scaled(prepared, wide),
         scaled(cyclic, shape),
+        scaled(prepared_cyclic, shape),
         scaled(square, shape),
         scaled(sum, shape),
         if is_right { "all rows right" } else { "WRONG" },

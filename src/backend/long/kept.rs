@@ -35,7 +35,7 @@ pub(crate) struct KeptProducts<'a> {
     pub(crate) transforms: &'a Buffer,
     /// Number of factors: one for each row, or one for all.
     pub(crate) factors: usize,
-    /// Both halves, or the cyclic product and nothing.
+    /// Low and high halves, or the low half or the cyclic product and nothing.
     pub(crate) outs: [Option<&'a mut Buffer>; 2],
 }
 
