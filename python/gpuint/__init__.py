@@ -27,7 +27,7 @@ from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
 from ._numbers import binomial, factorial, primorial, random
-from ._prepared import Divisor
+from ._prepared import Divisor, Factor
 from ._residues import FixedBase, Modulus, Residues, SpecialModulus
 from ._rows import concat, interleave
 from ._secret import SecretBatch, SecretExponents, SecretFactor, SecretModulus
@@ -62,6 +62,7 @@ __all__ = [
     "DeviceLostError",
     "DivisionByZeroError",
     "Divisor",
+    "Factor",
     "FaultyDeviceError",
     "FixedBase",
     "ForkedError",

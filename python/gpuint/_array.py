@@ -38,6 +38,7 @@ from .errors import (
 )
 
 _Batch = _gpuint.Batch
+_H = TypeVar("_H")
 _R = TypeVar("_R")
 _W = TypeVar("_W")
 _SHOWN_ROWS = 3
@@ -48,6 +49,8 @@ Integers: TypeAlias = "Array | int | np.integer[Any] | Sequence[int] | npt.NDArr
 """Integers: one for all rows, or one a row. An array of one row stands for all rows, too."""
 Moduli: TypeAlias = "Integers | _prepared.Divisor"
 """Divisors: integers, or prepared."""
+Factors: TypeAlias = "Integers | _prepared.Factor"
+"""Factors: integers, or prepared."""
 Distances: TypeAlias = Integers
 """Distances of shifts in bits."""
 Negatives: TypeAlias = Literal["wrap", "refuse", "drop"]
@@ -69,6 +72,9 @@ class Array(Rows[int]):
     `2**bits`. In modular operations a negative int stands for its residue modulo the modulus, and
     `gcd` and `lcm` ignore signs. Elsewhere negative ints raise `RangeError`; comparisons take any
     int and return a `Mask`.
+
+    Factors of `*`, `mul_lo_hi` and `cyclic_mul` are integers or prepared `Factor`s, which may be
+    wider than the rows.
 
     Divisors and moduli are integers or prepared `Divisor`s. They, and operands of modular
     operations, `gcd` and `lcm` may be wider than the rows: the result is as wide as the widest
@@ -327,7 +333,9 @@ class Array(Rows[int]):
         left = self._coerced(other, "other", "wrap")
         return NotImplemented if left is None else left - self
 
-    def __mul__(self, other: Integers) -> Array:
+    def __mul__(self, other: Factors) -> Array:
+        if isinstance(other, _prepared.Factor):
+            return self._like(_Batch.wrapping_mul_by(*self._by_factor(other)))
         return self._apply(other, _Batch.wrapping_mul, _Batch.wrapping_mul_all)
 
     __rmul__ = __mul__
@@ -356,8 +364,10 @@ class Array(Rows[int]):
         """Returns the squares modulo `2**bits`."""
         return self._like(self._batch.wrapping_square())
 
-    def cyclic_mul(self, other: Integers) -> Array:
+    def cyclic_mul(self, other: Factors) -> Array:
         """Returns the products modulo `2**bits - 1`: 0 only where a factor is 0."""
+        if isinstance(other, _prepared.Factor):
+            return self._like(_Batch.cyclic_mul_by(*self._by_factor(other)))
         return self._like(_Batch.cyclic_mul(*self._pair(self._operand(other, "other"))))
 
     def negacyclic_mul(self, other: Integers) -> tuple[Array, Mask]:
@@ -367,8 +377,10 @@ class Array(Rows[int]):
         """
         return self._masked(_Batch.negacyclic_mul(*self._pair(self._operand(other, "other"))))
 
-    def mul_lo_hi(self, other: Integers) -> tuple[Array, Array]:
+    def mul_lo_hi(self, other: Factors) -> tuple[Array, Array]:
         """Returns the low and high halves of the products."""
+        if isinstance(other, _prepared.Factor):
+            return self._both(_Batch.mul_lo_hi_by(*self._by_factor(other)))
         return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other, "other"))))
 
     def widening_mul(self, other: Integers) -> Array:
@@ -1077,11 +1089,20 @@ class Array(Rows[int]):
 
         An array of moduli has a row for each group of rows.
         """
-        divisor = self._divisor(modulus, name)
-        bits = max(self.bits, divisor.bits, bits)
-        count = divisor._rows
+        return self._beside(self._divisor(modulus, name), bits, group)
+
+    def _by_factor(self, factor: _prepared.Factor) -> tuple[_gpuint.Batch, _gpuint.Factor]:
+        """The rows and the prepared factor, both at the wider width."""
+        return self._beside(factor)
+
+    def _beside(
+        self, kept: _prepared.Kept[_H], bits: int = 0, group: int = 1
+    ) -> tuple[_gpuint.Batch, _H]:
+        """The rows and prepared numbers, as `_by` returns them."""
+        bits = max(self.bits, kept.bits, bits)
+        count = kept._rows
         (rows,) = spread(self, rows=len(self) if count is None else count * group)
-        return rows._at(bits), divisor._at(bits)
+        return rows._at(bits), kept._at(bits)
 
     def _divisor(self, modulus: Moduli, name: str) -> _prepared.Divisor:
         """A divisor or modulus, prepared."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from ._widths import narrowest
 if TYPE_CHECKING:
     from ._array import Array, Integers
     from ._mask import Mask
+
+_H = TypeVar("_H")
 
 
 class Prepared(Rows[int]):
@@ -116,7 +118,39 @@ class Prepared(Rows[int]):
         return f"{type(self).__name__}({value}, bits={self._bits}, device='{self._device}')"
 
 
-class Divisor(Prepared):
+class Kept(Prepared, Generic[_H]):
+    """Numbers whose prepared forms are kept by the width of the rows that they are for."""
+
+    __slots__ = ("_prepared",)
+    _prepared: dict[int, _H]
+
+    def __init__(self, value: Integers, bits: int | None = None, device: DeviceLike = None) -> None:
+        super().__init__(value, bits, device)
+        self._prepared = {}
+        self._at(self._bits)
+
+    def _at(self, bits: int) -> _H:
+        """The numbers, prepared for rows of a built width."""
+        prepared = self._prepared.get(bits)
+        if prepared is None:
+            one = self._one
+            if one is None:
+                prepared = self._of_rows(self._array()._at(bits))
+            else:
+                prepared = self._splat(self._device._handle, bits, one)
+            self._prepared[bits] = prepared
+        return prepared
+
+    @staticmethod
+    def _of_rows(rows: _gpuint.Batch) -> _H:
+        raise NotImplementedError
+
+    @staticmethod
+    def _splat(device: _gpuint.Device, bits: int, value: int) -> _H:
+        raise NotImplementedError
+
+
+class Divisor(Kept[_gpuint.Divisor]):
     """Divisors prepared once for many divisions and modular products and powers.
 
     One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors
@@ -124,8 +158,7 @@ class Divisor(Prepared):
     prepares them for that width and keeps the result.
     """
 
-    __slots__ = ("_prepared",)
-    _prepared: dict[int, _gpuint.Divisor]
+    __slots__ = ()
 
     def __init__(self, value: Integers, bits: int | None = None, device: DeviceLike = None) -> None:
         """Prepares an int on a device, or the rows of an array on its device.
@@ -133,20 +166,38 @@ class Divisor(Prepared):
         Raises `DivisionByZeroError` with the lowest row that is zero.
         """
         super().__init__(value, bits, device)
-        self._prepared = {}
-        self._at(self._bits)
 
-    def _at(self, bits: int) -> _gpuint.Divisor:
-        """The divisors, prepared for rows of a built width."""
-        prepared = self._prepared.get(bits)
-        if prepared is None:
-            one = self._one
-            if one is None:
-                prepared = self._array()._at(bits).prepare()
-            else:
-                prepared = _gpuint.Divisor.splat(self._device._handle, bits, one)
-            self._prepared[bits] = prepared
-        return prepared
+    @staticmethod
+    def _of_rows(rows: _gpuint.Batch) -> _gpuint.Divisor:
+        return rows.prepare()
+
+    @staticmethod
+    def _splat(device: _gpuint.Device, bits: int, value: int) -> _gpuint.Divisor:
+        return _gpuint.Divisor.splat(device, bits, value)
+
+
+class Factor(Kept[_gpuint.Factor]):
+    """Factors prepared once for many products: `a * factor`, `a.mul_lo_hi` and `a.cyclic_mul`.
+
+    One int for all rows, or the rows of an array, each for the same row of other arrays. Above
+    2^20 bits a GPU keeps the transforms of a factor, in six times its memory, and three times for
+    cyclic products. Other products take the time of those with an array. The first use with wider
+    rows prepares the factors for that width and keeps the result.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: Integers, bits: int | None = None, device: DeviceLike = None) -> None:
+        """Prepares an int on a device, or the rows of an array on its device."""
+        super().__init__(value, bits, device)
+
+    @staticmethod
+    def _of_rows(rows: _gpuint.Batch) -> _gpuint.Factor:
+        return _gpuint.Factor.of_rows(rows)
+
+    @staticmethod
+    def _splat(device: _gpuint.Device, bits: int, value: int) -> _gpuint.Factor:
+        return _gpuint.Factor.splat(device, bits, value)
 
 
 @functools.lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ use crate::buffer::{Bytes, BytesMut, Distances, RowNumbers};
 use crate::device::Device;
 use crate::divisor::Divisor;
 use crate::error::{byte_array, detached};
+use crate::factor::Factor;
 use crate::mask::Mask;
 use crate::methods::methods;
 use crate::number::{Number, Numbers};
@@ -228,6 +229,9 @@ methods! {
     fn overflowing_add(rhs: &Batch) -> Masked;
     fn overflowing_sub(rhs: &Batch) -> Masked;
     fn mul_lo_hi(rhs: &Batch) -> Pair;
+    fn wrapping_mul_by(factor: &Factor) -> DynBatch;
+    fn mul_lo_hi_by(factor: &Factor) -> Pair;
+    fn cyclic_mul_by(factor: &Factor) -> DynBatch;
     fn widening_mul(rhs: &Batch) -> DynBatch;
 
     fn div(rhs: &Batch) -> DynBatch;

@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, DynDivisor, DynResidues, DynSignedBatch};
+use gpuint::{DynBatch, DynDivisor, DynFactor, DynResidues, DynSignedBatch};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use crate::batch::Batch;
 use crate::buffer::Distances;
 use crate::divisor::Divisor;
+use crate::factor::Factor;
 use crate::mask::Mask;
 use crate::methods::{Argument, Output, bytes_of};
 use crate::number::{Number, Numbers};
@@ -30,6 +31,7 @@ macro_rules! arguments {
 arguments! {
     &Batch => &'a DynBatch: |argument| &argument.0;
     &Divisor => &'a DynDivisor: |argument| &argument.0;
+    &Factor => &'a DynFactor: |argument| &argument.0;
     &Mask => &'a gpuint::Mask: |argument| &argument.0;
     &Residues => &'a DynResidues: |argument| &argument.0;
     &SignedBatch => &'a DynSignedBatch: |argument| &argument.0;

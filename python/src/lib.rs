@@ -13,6 +13,7 @@ mod device;
 mod divisor;
 mod dlpack;
 mod error;
+mod factor;
 mod log;
 mod mask;
 mod methods;
@@ -35,6 +36,7 @@ mod _gpuint {
         device::Device,
         divisor::Divisor,
         dlpack::Tensor,
+        factor::Factor,
         log::start_log,
         mask::Mask,
         paillier::{

@@ -68,6 +68,7 @@ def examples(device):
         modulus.residues(a),
         gpuint.Modulus(a, BITS, device),
         gpuint.Divisor(a, BITS),
+        gpuint.Factor(a, BITS),
         gpuint.FixedBase(3, 101, 64, device),
         gpuint.ProductTree(a),
         gpuint.Crt(gpuint.array([7, 9, 25], BITS, device)),

@@ -105,6 +105,29 @@ def test_methods_take_every_kind_of_rows_and_ints(a, device, name):
         assert columns(method(other)) == rows, type(other)
 
 
+def test_factors_are_prepared_for_rows_of_any_width(a, device):
+    wide = 2**1500 + 1
+    for factor in (5, MAX, wide, Y, [5], gpuint.array(Y, device=device)):
+        values = [factor] * 3 if isinstance(factor, int) else list(factor) * (3 // len(factor))
+        kept = gpuint.Factor(factor, device=device)
+        bits = max(BITS, kept.bits)
+        products = [u * v for u, v in zip(X, values)]
+        assert (a * kept).tolist() == (kept * a).tolist() == [p % 2**bits for p in products]
+        low, high = a.mul_lo_hi(kept)
+        assert (low.bits, high.bits) == (bits, bits)
+        assert [u | v << bits for u, v in zip(low, high)] == products
+        modulus = 2**bits - 1
+        cyclic = [(p - 1) % modulus + 1 if p else 0 for p in products]
+        assert a.cyclic_mul(kept).tolist() == cyclic
+    long = gpuint.array([2**1048600 - 1, 3], device=device)
+    high = long.mul_lo_hi(gpuint.Factor(2**1048600, device=device))[1]
+    assert high.tolist() == [(v << 1048600) >> high.bits for v in long]
+    with pytest.raises(gpuint.RangeError):
+        gpuint.Factor(-1)
+    with pytest.raises(gpuint.MismatchError):
+        a * gpuint.Factor([1, 2], device=device)
+
+
 def test_ints_of_either_sign_stand_for_residues(a, device):
     for value in (-1, ~1, -7, -MAX):
         for op in OPERATORS[:6]:

@@ -279,6 +279,7 @@ def containers(sample):
     yield gpuint.Modulus(moduli, BITS, sample.device).residues(sample), VALUES
     yield sample.bit(1), [bool(value & 2) for value in VALUES]
     yield gpuint.Divisor(sample), VALUES
+    yield gpuint.Factor(sample), VALUES
     yield gpuint.Modulus(sample), VALUES
 
 
