@@ -29,6 +29,7 @@ mod residues;
 pub(crate) mod root;
 mod rows;
 pub(crate) mod secret;
+mod short;
 mod sqrt;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use super::limbs::{
 #[cfg(feature = "gmp")]
 use super::limbs::{decrement, shift_right};
 use super::rows::{Failed, Outcome, Row, Rows};
-use super::{division, residues};
+use super::{division, residues, short};
 use crate::error::Result;
 use crate::interrupt;
 use crate::selfridge::{self, Method, Parameter};
@@ -45,6 +45,9 @@ impl<'a> Field<'a> {
 
     /// Sets `x` to `x y / R mod n`, or to `x^2 / R mod n` without a `y`.
     fn multiply(self, x: &mut [u64], y: Option<&[u64]>, scratch: &mut [u64]) {
+        if short::multiply(x, y, self.n, self.record[self.n.len()]) {
+            return;
+        }
         let (out, scratch) = scratch.split_at_mut(x.len());
         let bits = LIMB_BITS * self.n.len();
         residues::reduce_product(out, x, y, self.record, bits, scratch);
