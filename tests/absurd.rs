@@ -604,7 +604,7 @@ fn mismatches(kind: &str) -> Vec<(usize, Error)> {
     match kind {
         "Rows" | "Out" | "SignedRows" => vec![length(2, 0), length(3, 1), device(6)],
         "OutRemainders" | "Residue" | "OutResidues" => vec![length(2, 0), length(3, 1)],
-        "Divisor" => vec![length(1, 1)],
+        "Divisor" | "Factor" => vec![length(1, 1)],
         "InMask" | "OutMask" => vec![length(1, 0), length(2, 1), length(3, 1000), device(4)],
         "OutWords" | "OutOrders" => vec![length(1, ROWS + 1), length(9, ROWS - 1)],
         _ => Vec::new(),
