@@ -159,56 +159,45 @@ fn shape(bits: usize, q: usize, digit: DigitKind) -> Shape {
     Shape { bits, q, digit }
 }
 
-fn add_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
-    let mut rows = drawn(shape, DIVISIONS, count);
-    for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
-        row.b = BigUint::one();
-    }
-    let [u, v] = upload(shape, device, &rows)?;
+fn add_modulo(shape: Shape, _: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload(shape, device, &divisible(shape, count))?;
     u.add_mod(&u, &DynDivisor::of_rows(&v)?)?;
     Ok(())
 }
 
-/// Products of powers of `rows` rows by one exponent, for each of them.
-fn products_of_power(shape: Shape, by: Strategy, exponent: u32, rows: usize) -> u64 {
+/// Number of products of powers of `bases` bases by one exponent, for each of some rows; `None`: of
+/// a power of one base, by all rows at once.
+fn products_of_power(shape: Shape, by: Strategy, exponent: u64, bases: Option<usize>) -> u64 {
+    const ROWS: usize = 5;
     let device = Device::simt();
-    let count = || counts()["PowerProduct"];
-    let before = count();
-    let a = DynBatch::splat(&device, shape, &BigUint::from(3u32), rows).unwrap();
-    let v = DynDivisor::splat(&device, shape, &BigUint::from(1_000_003u32)).unwrap();
-    a.using(by).pow_mod_all(&BigUint::from(exponent), &v).unwrap();
-    let products = count() - before;
-    assert_eq!(products % rows as u64, 0, "rows take the same products");
-    products / rows as u64
-}
-
-/// Products of powers of `bases` bases by one exponent, for each of `rows` rows.
-fn products_of_power_product(bits: usize, exponent: u32, bases: usize, rows: usize) -> u64 {
-    let (device, shape) = (Device::simt(), shape(bits, 4, DigitKind::U64));
     let splat =
-        |value| DynBatch::splat(&device, shape, &BigUint::from(value), rows * bases).unwrap();
-    let v = DynDivisor::splat(&device, shape, &BigUint::from(1_000_003u32)).unwrap();
-    let (a, e) = (splat(3u32), splat(exponent));
+        |value: u64| DynBatch::splat(&device, shape, value, ROWS * bases.unwrap_or(1)).unwrap();
+    let v = DynDivisor::splat(&device, shape, 1_000_003).unwrap();
+    let (a, e) = (splat(3), splat(exponent));
     let before = counts()["PowerProduct"];
-    a.pow_product_mod(&e, bases, &v).unwrap();
+    match bases {
+        None => a.using(by).pow_mod_all(exponent, &v).unwrap(),
+        Some(bases) => a.pow_product_mod(&e, bases, &v).unwrap(),
+    };
     let products = counts()["PowerProduct"] - before;
-    assert_eq!(products % rows as u64, 0, "rows take the same products");
-    products / rows as u64
+    assert_eq!(products % ROWS as u64, 0, "rows take the same products");
+    products / ROWS as u64
 }
 
 /// One after the other, since counts are of the process.
 #[test]
 fn structured_operands_take_rare_paths() {
-    for (bits, product) in [
-        (1024, Product::Fp64),
-        (1024, Product::Imad),
-        (2048, Product::TensorCore),
-        (1024, Product::Classical),
-    ] {
-        let shape = shape(bits, 4, DigitKind::U64);
+    use DigitKind::{U16, U64};
+    use Product::{Classical, Fft, Fp64, Fused, Imad, Ntt, TensorCore};
+    let plain = |bits| shape(bits, 4, U64);
+    let by_product = Strategy::Product;
+    let blocked = |product| Strategy::Blocked(Some(product));
+    let inverse = Strategy::ShiftedInverse(Some(Classical));
+
+    for (bits, product) in [(1024, Fp64), (1024, Imad), (2048, TensorCore), (1024, Classical)] {
         // A product for each square and each digit but the top one, in windows of 1 and 2 bits.
         for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {
-            let taken = products_of_power(shape, Strategy::Product(product), exponent, 5);
+            let taken = products_of_power(plain(bits), by_product(product), exponent, None);
             assert_eq!(taken, products, "{exponent} at {bits} bits by {product}");
         }
     }
@@ -217,39 +206,21 @@ fn structured_operands_take_rare_paths() {
         for (exponent, bases, products) in
             [(1, 2, 1), (65537, 1, 17), (65537, 3, 21), (0xffff, 2, 33)]
         {
-            let taken = products_of_power_product(bits, exponent, bases, 5);
+            let taken = products_of_power(plain(bits), Strategy::Auto, exponent, Some(bases));
             assert_eq!(taken, products, "{bases} bases by {exponent} at {bits} bits");
         }
     }
-    takes("add_mod, 1024 bits", &[("OperandBeyondModulus", 1000)], |device| {
-        add_modulo(shape(1024, 4, DigitKind::U64), device, 2000)
-    });
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
-        add_and_subtract(shape(8192, 1, DigitKind::U16), device, 1000)
+        add_and_subtract(shape(8192, 1, U16), device, 1000)
     });
-    let by_lanes = [
+
+    let by_lanes = &[
         ("LaneFullLimb", 100),
         ("LaneQuotientCarry", 100),
         ("LaneLastSubtraction", 100),
         ("LaneCarry", 100),
         ("IncrementBeyondLimb", 100),
-    ];
-    takes("Blocked, 1024 bits", &by_lanes, |device| {
-        divide(
-            shape(1024, 4, DigitKind::U64),
-            Strategy::Blocked(Some(Product::Classical)),
-            device,
-            10_000,
-        )
-    });
-    takes("Blocked, 8192 bits", &by_lanes, |device| {
-        divide(
-            shape(8192, 4, DigitKind::U64),
-            Strategy::Blocked(Some(Product::Classical)),
-            device,
-            2000,
-        )
-    });
+    ][..];
     let by_a_group = [
         ("CarryIntoRound", 100),
         ("CarryThroughWarp", 10),
@@ -262,23 +233,7 @@ fn structured_operands_take_rare_paths() {
         ("IncrementBeyondLimb", 100),
     ];
     let with = |path| [&by_a_group[..], &[(path, 10)]].concat();
-    takes("Blocked, 32768 bits", &by_lanes, |device| {
-        divide(
-            shape(32768, 4, DigitKind::U64),
-            Strategy::Blocked(Some(Product::Classical)),
-            device,
-            1000,
-        )
-    });
-    takes("Blocked, 65536 bits", &with("QuotientCarry"), |device| {
-        divide(
-            shape(65536, 4, DigitKind::U64),
-            Strategy::Blocked(Some(Product::Classical)),
-            device,
-            600,
-        )
-    });
-    let by_transforms = [
+    let by_transforms = &[
         ("FftSeedAddBack", 100),
         ("FftSeedBorrow", 1),
         ("FftCarryRuns", 100),
@@ -286,103 +241,94 @@ fn structured_operands_take_rare_paths() {
         ("FftNoQuotient", 1),
         ("FftFinalSubtraction", 10),
     ];
-    takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
-        divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)
-    });
-    takes("Blocked<Fused>, 32768 bits", &[("FusedQuotientInDoubt", 10)], |device| {
-        let by = Strategy::Blocked(Some(Product::Fused));
-        divide(shape(32768, 4, DigitKind::U64), by, device, 300)
-    });
-    let short_divisors = [("ShortByLanes", 1), ("LaneLastSubtraction", 1)];
-    let by_class = [&short_divisors[..], &[("FusedClassApart", 1)]].concat();
-    takes("divisions by Blocked<Fused>, 32768 bits, in one block", &by_class, |_| {
-        let by = Strategy::Blocked(Some(Product::Fused));
-        divide_in_one_block(shape(32768, 4, DigitKind::U64), by, 200)
-    });
-    for (bits, by) in [
-        (32768, Strategy::Blocked(Some(Product::Fft))),
-        (65536, Strategy::Blocked(Some(Product::TensorCore))),
-        (32768, Strategy::Product(Product::TensorCore)),
-        (65536, Strategy::Product(Product::TensorCore)),
+    for (bits, digit, by, count, paths) in [
+        (1024, U64, blocked(Classical), 10_000, by_lanes),
+        (8192, U64, blocked(Classical), 2000, by_lanes),
+        (32768, U64, blocked(Classical), 1000, by_lanes),
+        (65536, U64, blocked(Classical), 600, &with("QuotientCarry")),
+        (32768, U64, blocked(Fft), 2000, by_transforms),
+        (32768, U64, blocked(Fused), 300, &[("FusedQuotientInDoubt", 10)]),
+        (1024, U16, inverse, 10_000, &with("WholeQuotientCarry")),
+        (8192, U64, inverse, 2000, &with("WholeQuotientCarry")),
     ] {
-        takes(&format!("divisions by {by:?}, {bits} bits, in one block"), &short_divisors, |_| {
-            divide_in_one_block(shape(bits, 4, DigitKind::U64), by, 200)
+        takes(&format!("divisions by {by:?}, {bits} bits, {digit}"), paths, |device| {
+            divide(shape(bits, 4, digit), by, device, count)
         });
     }
-    takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
-        divide(
-            shape(1024, 4, DigitKind::U16),
-            Strategy::ShiftedInverse(Some(Product::Classical)),
-            device,
-            10_000,
-        )
-    });
-    takes("ShiftedInverse, 8192 bits", &with("WholeQuotientCarry"), |device| {
-        divide(
-            shape(8192, 4, DigitKind::U64),
-            Strategy::ShiftedInverse(Some(Product::Classical)),
-            device,
-            2000,
-        )
-    });
-    let transforms = [("TransformCarry", 1000), ("CarryThroughWarp", 10)];
-    takes("products by Ntt, 131072 bits", &transforms, |device| {
-        multiply(shape(131_072, 4, DigitKind::U64), Strategy::Product(Product::Ntt), device, 100)
-    });
-    takes("products by TensorCore, 4096 bits", &[("TileCarries", 500)], |device| {
-        multiply(
-            shape(4096, 4, DigitKind::U64),
-            Strategy::Product(Product::TensorCore),
-            device,
+    let short_divisors = &[("ShortByLanes", 1), ("LaneLastSubtraction", 1)][..];
+    let by_class = [short_divisors, &[("FusedClassApart", 1)]].concat();
+    for (bits, by, paths) in [
+        (32768, blocked(Fused), &by_class[..]),
+        (32768, blocked(Fft), short_divisors),
+        (65536, blocked(TensorCore), short_divisors),
+        (32768, by_product(TensorCore), short_divisors),
+        (65536, by_product(TensorCore), short_divisors),
+    ] {
+        takes(&format!("divisions by {by:?}, {bits} bits, in one block"), paths, |_| {
+            divide_in_one_block(plain(bits), by, 200)
+        });
+    }
+    for (bits, product, count, paths) in [
+        (131_072, Ntt, 100, &[("TransformCarry", 1000), ("CarryThroughWarp", 10)][..]),
+        (4096, TensorCore, 1000, &[("TileCarries", 500)]),
+        (16384, TensorCore, 100, &[("TileCarries", 50)]),
+    ] {
+        takes(&format!("products by {product}, {bits} bits"), paths, |device| {
+            multiply(plain(bits), by_product(product), device, count)
+        });
+    }
+
+    type Modular = fn(Shape, Strategy, &Device, usize) -> Result<()>;
+    let modular: [(Modular, _, _, _, &[_]); 6] = [
+        (add_modulo, 1024, Strategy::Auto, 2000, &[("OperandBeyondModulus", 1000)]),
+        (
+            multiply_modulo,
+            4096,
+            by_product(Classical),
             1000,
-        )
-    });
-    takes("products by TensorCore, 16384 bits", &[("TileCarries", 50)], |device| {
-        multiply(
-            shape(16384, 4, DigitKind::U64),
-            Strategy::Product(Product::TensorCore),
-            device,
+            &[("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)],
+        ),
+        (
+            multiply_modulo,
+            32768,
+            by_product(TensorCore),
+            150,
+            &[("FftLongFactors", 10), ("FusedQuotientInDoubt", 10)],
+        ),
+        (multiply_modulo, 32768, by_product(Fft), 150, &[("FftLongFactors", 10)]),
+        (
+            square_by_powers,
+            32768,
+            by_product(Fft),
+            150,
+            &[("FftLongResidue", 1), ("FftLastSubtraction", 10)],
+        ),
+        (
+            multiply_modulo,
+            16384,
+            Strategy::Auto,
             100,
-        )
-    });
-    let modular = [("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)];
-    takes("mul_mod, 4096 bits", &modular, |device| {
-        let by = Strategy::Product(Product::Classical);
-        multiply_modulo(shape(4096, 4, DigitKind::U64), by, device, 1000)
-    });
-    let phases = [("FftLongFactors", 10), ("FusedQuotientInDoubt", 10)];
-    takes("mul_mod by TensorCore, 32768 bits", &phases, |device| {
-        let by = Strategy::Product(Product::TensorCore);
-        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 150)
-    });
-    takes("mul_mod by Fft, 32768 bits", &[("FftLongFactors", 10)], |device| {
-        let by = Strategy::Product(Product::Fft);
-        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 150)
-    });
-    let by_transforms = [("FftLongResidue", 1), ("FftLastSubtraction", 10)];
-    takes("pow_mod by Fft, 32768 bits", &by_transforms, |device| {
-        let by = Strategy::Product(Product::Fft);
-        square_by_powers(shape(32768, 4, DigitKind::U64), by, device, 150)
-    });
-    let fused = [("FusedCarries", 10), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 10)];
-    takes("mul_mod, 16384 bits", &fused, |device| {
-        multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 100)
-    });
+            &[("FusedCarries", 10), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 10)],
+        ),
+    ];
+    for (work, bits, by, count, paths) in modular {
+        takes(&format!("modular arithmetic by {by:?}, {bits} bits"), paths, |device| {
+            work(plain(bits), by, device, count)
+        });
+    }
     takes("special moduli, 1024 bits", &[("FoldIsNegative", 4)], |device| {
-        multiply_by_minus_one(shape(1024, 4, DigitKind::U64), device)
+        multiply_by_minus_one(plain(1024), device)
     });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
-        common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)
+        common_divisors(plain(1024), device, 1000)
     });
     let roots = [("RootQuotientCarry", 20), ("RootLaneCarry", 10), ("RootLastSubtraction", 50)];
-    takes("isqrt, 4096 bits", &roots, |device| {
-        extract_roots(shape(4096, 4, DigitKind::U64), device, 1000)
-    });
+    takes("isqrt, 4096 bits", &roots, |device| extract_roots(plain(4096), device, 1000));
     takes("isqrt, 32768 bits", &[("RootFullQuotient", 1)], |device| {
-        extract_roots(shape(32768, 4, DigitKind::U64), device, 18)
+        extract_roots(plain(32768), device, 18)
     });
     takes("verified div_rem, 1024 bits", &[("SecondPrime", 100)], |device| {
-        divide_by_multiples(shape(1024, 4, DigitKind::U64), device, 100)
+        divide_by_multiples(plain(1024), device, 100)
     });
     let long = [("LongCarryThroughWarp", 1), ("LongCarryLooksBack", 1)];
     takes("sums, 4194304 bits", &long, carry_over_long_row);
