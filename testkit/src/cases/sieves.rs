@@ -1,6 +1,5 @@
 //! Kernels of sieves (`kernels/sieve`): strikes of families, divisions of rows, windows above rows.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use gpuint::num_bigint::BigUint;
@@ -108,11 +107,11 @@ fn launch(
     }
 }
 
-/// Odd primes of a range that begins with an odd number.
-fn odd_primes(range: Range<u32>) -> Vec<u32> {
+/// Odd primes from 3 on.
+fn odd_primes(limit: u32) -> Vec<u32> {
     let is_prime =
         |n: &u32| (3..).step_by(2).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
-    range.step_by(2).filter(is_prime).collect()
+    (3..limit).step_by(2).filter(is_prime).collect()
 }
 
 /// Numbers `first + i step`.
@@ -129,16 +128,19 @@ impl Family {
 
     /// Small numbers of both signs, long ones, or numbers with common factors.
     fn draw(random: &mut Random, kind: usize) -> Self {
+        let is_falling = random.one_in(2);
         let mut number = |bits: u32| {
             let value = i128::from(random.word() >> (64 - bits));
             if random.one_in(2) { value } else { -value }
         };
         match kind {
-            // Primes of the sieve are among the numbers: after negative ones, or before them.
-            0 => Self { first: -number(8).abs(), step: 2 * number(4).abs() + 1 },
-            4 => {
-                let step = 2 * number(4).abs() + 1;
-                Self { first: number(8) + 500 * step, step: -step }
+            0 => {
+                // Primes of the sieve are among the numbers.
+                let (first, step) = (number(8), 2 * number(4).abs() + 1);
+                match is_falling {
+                    false => Self { first, step },
+                    true => Self { first: first + 500 * step, step: -step },
+                }
             }
             1 => Self { first: number(60) * number(50), step: number(60) },
             2 => Self { first: 15 * 7 * number(50), step: 35 * 11 * number(20) },
@@ -181,21 +183,14 @@ impl Family {
 /// Strikes of one family to three, in two segments and in a part of one.
 fn strikes<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> Case {
     let segment = machine.rows_per_block("gpuint_long_sieve_segments").unwrap_or(1 << 18);
-    // Hits of large primes are seen where small ones leave most indices.
-    let has_small = variant != 3;
-    let is_whole = variant == 0 || !has_small;
-    let bits = if is_whole { segment + 77 } else { 700 + random.below(2000) };
-    // Whole segments have families without small numbers, whose tiny primes strike by patterns; a
-    // family alone shows the primes that are its own numbers.
-    let kinds = [&[0, 1, 2][..], &[1, 2], &[0], &[3, 4]][variant];
-    let families: Vec<Family> = kinds.iter().map(|&kind| Family::draw(random, kind)).collect();
-    let few = match has_small {
-        true => odd_primes(3..5000),
-        false => [odd_primes(3..8), odd_primes(262_145..263_000)].concat(),
-    };
+    let bits = if variant == 0 { segment + 77 } else { 700 + random.below(2000) };
+    // Whole segments have a family without small numbers, whose tiny primes strike by patterns.
+    let least = if variant == 0 { 2 } else { 1 };
+    let families: Vec<Family> = (0..least + random.below(4 - least))
+        .map(|family| Family::draw(random, (variant + family) % 4))
+        .collect();
     let large = [65_537, 262_139, 262_147, 1_000_003, 2_147_483_647, 4_294_967_291];
-    let primes: BTreeSet<u32> = few.into_iter().chain(large).collect();
-    let primes: Vec<u32> = primes.into_iter().collect();
+    let primes: Vec<u32> = odd_primes(5000).into_iter().chain(large).collect();
     let (mut struck, mut roots, mut common) = (vec![false; bits], Vec::new(), Vec::new());
     for family in &families {
         let divides_all = |p: &&u32| {
@@ -277,7 +272,7 @@ fn lists(
 /// Rows n, alone and with 2 n + 1: random, primes of the list, their halves and products.
 fn divisions<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> Case {
     let (limbs, is_joint, count) = ([1, 3][variant / 2], variant % 2, 37);
-    let primes: Vec<u32> = odd_primes(3..2000).into_iter().chain([65_537, 4_294_967_291]).collect();
+    let primes: Vec<u32> = odd_primes(2000).into_iter().chain([65_537, 4_294_967_291]).collect();
     let number = |_| {
         let prime = random.pick(&primes);
         match random.below(8) {
@@ -285,8 +280,7 @@ fn divisions<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -
             1 => prime.into(),
             2 => (prime / 2).into(),
             3 => BigUint::from(random.pick(&primes)) * (prime % 997),
-            4 => BigUint::from(random.pick(&primes)) * prime,
-            5 => BigUint::from(2_147_483_647u32),
+            4 => BigUint::from(2_147_483_647u32),
             _ => random.bits(32 * limbs),
         }
     };
@@ -314,7 +308,7 @@ fn divisions<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -
 /// Windows above rows that exceed the primes.
 fn windows<M: Machine>(machine: &mut M, variant: usize, random: &mut Random) -> Case {
     let (limbs, count) = ([1, 2, 5, 8][variant], 19);
-    let primes: Vec<u32> = odd_primes(3..1500).into_iter().chain([32_771, 65_521]).collect();
+    let primes: Vec<u32> = odd_primes(1500).into_iter().chain([32_771, 65_521]).collect();
     let rows: Vec<BigUint> =
         (0..count).map(|_| random.bits(32 * limbs) | BigUint::from(1u32 << 17)).collect();
     let starts: Vec<u64> = (0..count).map(|_| random.word() >> random.between(1, 63)).collect();
