@@ -611,7 +611,9 @@ fn mismatches(kind: &str) -> Vec<(usize, Error)> {
     }
 }
 
-/// Calls operations with one argument that does not match the receiver. Returns the number of calls.
+/// Calls operations with one argument that does not match the receiver.
+///
+/// Returns the number of calls.
 fn check_mismatches<R>(all: &Arguments, operations: &[Operation<R>], receiver: &R) -> usize {
     let mut calls = 0;
     for Operation { name, kinds, call } in operations {

@@ -381,8 +381,9 @@ fn roots_of_any_degree_are_checked() {
     assert!(matches!(error, Error::FaultyDevice { .. }), "{error}");
 }
 
-/// Runs work on a verified handle once for each of `trials` flipped bits, in the launch that `place`
-/// selects by the trial and the number of launches. Returns the number of runs with right results.
+/// Runs work on a verified handle once for each of `trials` flipped bits, in the launch that
+/// `place` selects by the trial and the number of launches. Returns the number of runs with right
+/// results.
 fn survived(
     device: &Device,
     trials: u64,

@@ -1008,9 +1008,9 @@ fn records_of_other_work_are_refused() {
     };
     start();
     let other = folder.write("other.txt", b"15\n35\n");
-    run(&[&other, "-o", &output, "--resume"]).assert_error("were not the same");
+    run(&[&other, "-o", &output, "--resume"]).assert_error("--store differ");
     let store = folder.path("new.store");
-    run(&[&input, "-o", &output, "--store", &store, "--resume"]).assert_error("were not the same");
+    run(&[&input, "-o", &output, "--store", &store, "--resume"]).assert_error("--store differ");
     // Files of others stay, and end the job.
     fs::write(format!("{trees}/mine"), b"text").unwrap();
     run(&[&other, "-o", &output]).assert_error("is no record of this command");

@@ -294,8 +294,8 @@ pub fn carmichael_numbers() -> Vec<BigUint> {
 
 /// F. Arnault's numbers of 46, 337 and 397 digits, and a bound: each is a strong pseudoprime to all
 /// prime bases below it ("Rabin-Miller primality test: composite numbers which pass it", Math.
-/// Comp. 64, 1995; "Constructing Carmichael numbers which are strong pseudoprimes to several bases",
-/// J. Symbolic Comput. 20, 1995).
+/// Comp. 64, 1995; "Constructing Carmichael numbers which are strong pseudoprimes to several
+/// bases", J. Symbolic Comput. 20, 1995).
 #[must_use]
 pub fn arnault_numbers() -> [(BigUint, usize); 3] {
     let number = |digits: &str| -> BigUint { digits.parse().unwrap_or_default() };

@@ -47,7 +47,7 @@ const SHARE: u32 = 20;
 pub(crate) enum RecordsError {
     #[error("cannot use {}: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("cannot resume from {}: the keys, the store or --store were not the same", .0.display())]
+    #[error("cannot resume from {}: the keys, the store or --store differ", .0.display())]
     OtherKeys(PathBuf),
 }
 

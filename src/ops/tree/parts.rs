@@ -26,9 +26,9 @@
 //! room for the tree of one part, parts are halved.
 //!
 //! # Records
-//! With a checkpoint, a part records its root and nodes of its tree (`checkpoint.rs`): between levels
-//! when the checkpoint asks for it, and at the end of a part that has records. A call that goes on
-//! from a level down the tree computes the products below that level alone.
+//! With a checkpoint, a part records its root and nodes of its tree (`checkpoint.rs`): between
+//! levels when the checkpoint asks for it, and at the end of a part that has records. A call that
+//! goes on from a level down the tree computes the products below that level alone.
 //!
 //! # Devices
 //! A device computes its parts by itself, and reads the products of the other ones: each product
