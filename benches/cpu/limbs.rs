@@ -80,15 +80,17 @@ impl Tests {
         let [v, q] = &mut terms;
         // Of twice the length, as in millerrabin.c: the function does not lengthen them.
         let bits = (2 * n.len() + 1) as c_ulong * 64;
-        // SAFETY: the function writes two integers that have room, and reads the first one.
-        unsafe {
-            (self.reserve)(v, bits);
-            (self.reserve)(q, bits);
-            let passes = (self.is_strong_lucas)(&Self::view(n), v, q) != 0;
-            (self.clear)(v);
-            (self.clear)(q);
-            passes
+        for term in [&mut *v, &mut *q] {
+            // SAFETY: the function overwrites the integer, which owns no memory.
+            unsafe { (self.reserve)(term, bits) };
         }
+        // SAFETY: the function writes two integers that have room, and reads the first one.
+        let passes = unsafe { (self.is_strong_lucas)(&Self::view(n), v, q) != 0 };
+        for term in [v, q] {
+            // SAFETY: the integer owns the memory that was reserved.
+            unsafe { (self.clear)(term) };
+        }
+        passes
     }
 }
 

@@ -99,7 +99,7 @@ impl Operation {
 }
 
 /// Replaces numbers of one width by the primes above the first few of them.
-fn primes(numbers: Vec<BigUint>) -> Result<Vec<BigUint>> {
+fn primes(numbers: &[BigUint]) -> Result<Vec<BigUint>> {
     let bits = numbers[0].bits() as usize;
     let few = &numbers[..numbers.len().min(WIDEST_PRIME.div_ceil(bits))];
     let shape = narrowest(bits).ok_or("no width")?;
@@ -129,7 +129,7 @@ impl Operands {
             Operation::DivRem | Operation::DivRemBy => (full(bits), full(bits / 2)),
             _ => (full(bits), full(bits)),
         };
-        let v = if operation.is_test() { primes(v)? } else { v };
+        let v = if operation.is_test() { primes(&v)? } else { v };
         let is_even = operation == Operation::PowModEven;
         let v = v.into_iter().map(|mut v| {
             v.set_bit(0, !is_even);

@@ -193,7 +193,7 @@ class Factor(Kept[_gpuint.Factor]):
 
     @staticmethod
     def _of_rows(rows: _gpuint.Batch) -> _gpuint.Factor:
-        return _gpuint.Factor.of_rows(rows)
+        return rows.prepare_factor()
 
     @staticmethod
     def _splat(device: _gpuint.Device, bits: int, value: int) -> _gpuint.Factor:

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, DynDivisor, DynSignedBatch, Shape};
+use gpuint::{DynBatch, DynDivisor, DynFactor, DynSignedBatch, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
@@ -102,6 +102,11 @@ impl Batch {
             parts.iter().map(|part| Ok(part.cast_into()?)).collect::<PyResult<_>>()?;
         let parts: Vec<&DynBatch> = parts.iter().map(|part| &part.get().0).collect();
         detached(py, || DynBatch::concat(&parts)).map(Self)
+    }
+
+    /// Prepares each row as the factor of the same row of other batches.
+    fn prepare_factor(&self, py: Python<'_>) -> PyResult<Factor> {
+        detached(py, || DynFactor::of_rows(&self.0)).map(Factor)
     }
 
     /// Returns the sums of products of pairs of batches, modulo the power of the width.

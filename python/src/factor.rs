@@ -3,7 +3,6 @@
 use gpuint::DynFactor;
 use pyo3::prelude::*;
 
-use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::detached;
 use crate::number::Number;
@@ -19,11 +18,5 @@ impl Factor {
     fn splat(py: Python<'_>, device: &Device, bits: usize, factor: Number) -> PyResult<Self> {
         let device = &device.device;
         detached(py, || DynFactor::splat(device, device.shape_for(bits)?, &factor.0)).map(Self)
-    }
-
-    /// Prepares each row of a batch as the factor of the same row.
-    #[staticmethod]
-    fn of_rows(py: Python<'_>, factors: &Batch) -> PyResult<Self> {
-        detached(py, || DynFactor::of_rows(&factors.0)).map(Self)
     }
 }

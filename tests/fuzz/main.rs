@@ -144,7 +144,7 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 30] = [
+const WITHOUT_FORM: [Op; 32] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
