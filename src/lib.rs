@@ -153,6 +153,7 @@ mod divisor;
 mod dyn_batch;
 mod error;
 mod event;
+mod factor;
 mod faults;
 mod host_batch;
 mod interrupt;
@@ -201,6 +202,7 @@ pub use divisor::{Divisor, DynDivisor};
 pub use dyn_batch::DynBatch;
 pub use error::{Error, Result};
 pub use event::{Event, Finished};
+pub use factor::{DynFactor, Factor};
 #[doc(hidden)]
 pub use faults::Faults;
 pub use gpuint_catalogue::{
@@ -212,7 +214,6 @@ pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;
 pub use ops::crt::{Crt, DynCrt};
-pub use ops::factor::{DynFactor, Factor};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::secret::{SecretBatch, SecretExponents, SecretFactor, SecretModulus};

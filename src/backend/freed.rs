@@ -8,12 +8,15 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::host::Block;
-
 /// Minimum number of bytes of memory that is kept. The allocator keeps smaller memory by itself.
 const MIN_BYTES: usize = 1 << 20;
 /// Maximum number of bytes that are kept.
 const MAX_BYTES: usize = 1 << 30;
+
+/// 16 bytes at a 16-byte boundary: the widest load of a kernel.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+pub(super) struct Block([u64; 2]);
 
 /// Freed memory of all devices of the process.
 static FREED: Mutex<Freed> = Mutex::new(Freed::EMPTY);

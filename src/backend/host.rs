@@ -10,7 +10,8 @@ use rayon::prelude::*;
 
 use gpuint_catalogue::MAX_BITS;
 
-use crate::backend::{Buffer, HostBuffer, Mark, Memory, freed, pages};
+use crate::backend::freed::{self, Block};
+use crate::backend::{Buffer, HostBuffer, Mark, Memory, pages};
 use crate::error::{Error, Result};
 use crate::threads;
 
@@ -95,11 +96,6 @@ impl Mark for Passed {
         Ok(())
     }
 }
-
-/// 16 bytes at a 16-byte boundary: the widest load of a kernel.
-#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(16))]
-pub(super) struct Block([u64; 2]);
 
 /// Bytes that start at a 16-byte boundary.
 #[derive(Debug)]

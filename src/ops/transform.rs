@@ -10,7 +10,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
 /// Kept transforms of factors: one for each row of a batch, or one for all rows.
-pub(super) struct Transform {
+pub(crate) struct Transform {
     transforms: Buffer,
     factors: usize,
     is_cyclic: bool,
@@ -19,12 +19,12 @@ pub(super) struct Transform {
 impl Transform {
     /// Computes transforms for products of both halves, of at most `most` bytes; `None` if the
     /// device keeps none or has no memory for them.
-    pub(super) fn wide(rows: &DynBatch, most: u64) -> Result<Option<Self>> {
+    pub(crate) fn wide(rows: &DynBatch, most: u64) -> Result<Option<Self>> {
         Self::new(rows, false, most)
     }
 
     /// Computes transforms for cyclic products; otherwise as [`wide`](Self::wide).
-    pub(super) fn cyclic(rows: &DynBatch, most: u64) -> Result<Option<Self>> {
+    pub(crate) fn cyclic(rows: &DynBatch, most: u64) -> Result<Option<Self>> {
         Self::new(rows, true, most)
     }
 
@@ -47,12 +47,12 @@ impl Transform {
     }
 
     /// Computes both halves of products of rows and the factors.
-    pub(super) fn mul_lo_hi(&self, rows: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+    pub(crate) fn mul_lo_hi(&self, rows: &DynBatch) -> Result<(DynBatch, DynBatch)> {
         rows.view().produce_two(|low, high| self.mul_lo_hi_into(rows, low, high))
     }
 
     /// Computes [`mul_lo_hi`](Self::mul_lo_hi) into batches like the rows.
-    pub(super) fn mul_lo_hi_into(
+    pub(crate) fn mul_lo_hi_into(
         &self,
         rows: &DynBatch,
         low: &mut DynBatch,
@@ -62,17 +62,17 @@ impl Transform {
     }
 
     /// Computes the low halves of products of rows and the factors into a batch like the rows.
-    pub(super) fn wrapping_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
+    pub(crate) fn wrapping_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
         self.multiply(rows, [Some(out.buffer_mut()), None])
     }
 
     /// Computes products of rows and the factors modulo `2^BITS - 1`.
-    pub(super) fn cyclic_mul(&self, rows: &DynBatch) -> Result<DynBatch> {
+    pub(crate) fn cyclic_mul(&self, rows: &DynBatch) -> Result<DynBatch> {
         rows.view().produce(|out| self.cyclic_mul_into(rows, out))
     }
 
     /// Computes [`cyclic_mul`](Self::cyclic_mul) into a batch like the rows.
-    pub(super) fn cyclic_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
+    pub(crate) fn cyclic_mul_into(&self, rows: &DynBatch, out: &mut DynBatch) -> Result<()> {
         self.multiply(rows, [Some(out.buffer_mut()), None])
     }
 

@@ -10,10 +10,10 @@ use rayon::prelude::*;
 
 use super::budget::{Budget, OverBudget};
 use super::distinct::Distinct;
-use super::keys::Collection;
+use super::keys::{Collection, Stored};
 use super::progress::{Phase, Stages};
-use super::records::Records;
-use super::shared::{self, Class, Divided, Factor};
+use super::records::{Divided, Records};
+use super::shared::{self, Class, Factor};
 use super::weak;
 use crate::job::signals::STOP;
 
@@ -83,15 +83,6 @@ pub(crate) struct Checks {
     pub(crate) small_factors: Option<u32>,
     /// Steps of Fermat's method.
     pub(crate) fermat: Option<u64>,
-}
-
-/// Keys that were analyzed before.
-#[derive(Debug, Default)]
-pub(crate) struct Stored {
-    /// The first keys of the collection, of this number.
-    pub(crate) keys: usize,
-    /// Numbers whose product is that of all different moduli among them.
-    pub(crate) products: Vec<BigUint>,
 }
 
 /// Results of an analysis.

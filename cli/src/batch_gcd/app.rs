@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use gpuint::Pool;
 
-use super::analysis::{AnalysisError, Analyzer, Stored, Weakness, counts};
+use super::analysis::{AnalysisError, Analyzer, Weakness, counts};
 use super::budget::{Budget, MIB, OverBudget};
 use super::distinct::Distinct;
 use super::errors::ReadError;
-use super::keys::{Collection, Limits};
+use super::keys::{Collection, Limits, Stored};
 use super::options::Options;
 use super::progress::{Phase, Stages};
 use super::reading;

@@ -251,6 +251,15 @@ pub(crate) struct Key {
     pub(crate) place: Place,
 }
 
+/// Keys that were analyzed before.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    /// The first keys of the collection, of this number.
+    pub(crate) keys: usize,
+    /// Numbers whose product is that of all different moduli among them.
+    pub(crate) products: Vec<BigUint>,
+}
+
 /// All keys of a job, in the order of its input.
 #[derive(Debug, Default)]
 pub(crate) struct Collection {

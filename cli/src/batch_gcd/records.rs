@@ -24,9 +24,7 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::analysis::Stored;
-use super::keys::Collection;
-use super::shared::Divided;
+use super::keys::{Collection, Stored};
 use crate::job::files::{self, Refusal};
 use crate::job::input::BUFFER;
 
@@ -36,6 +34,9 @@ const HASH_BYTES: usize = 32;
 /// Ends of the names of records, and of their successors until they are complete.
 const RECORD: &str = ".record";
 const NEW: &str = ".new";
+
+/// A key that shares a factor, and its greatest common divisor with other keys.
+pub(crate) type Divided = (usize, BigUint);
 
 /// Least time between two records by default.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -13,11 +13,8 @@ use num_traits::One;
 use rayon::prelude::*;
 
 use super::keys::Collection;
-use super::records::Records;
+use super::records::{Divided, Records};
 use crate::job::signals::STOP;
-
-/// A key that shares a factor, and its greatest common divisor with other keys.
-pub(crate) type Divided = (usize, BigUint);
 
 /// Keys whose width is at most twice their length.
 pub(crate) struct Class {

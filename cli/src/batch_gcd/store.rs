@@ -21,10 +21,9 @@ use std::path::{Path, PathBuf};
 use num_bigint::BigUint;
 use sha2::{Digest, Sha256};
 
-use super::analysis::Stored;
 use super::budget::{Budget, OverBudget};
 use super::errors::KeyError;
-use super::keys::{Collection, Kind, Limits, Parsed};
+use super::keys::{Collection, Kind, Limits, Parsed, Stored};
 use super::place::Place;
 use crate::job::input::BUFFER;
 

@@ -6,12 +6,11 @@ use std::marker::PhantomData;
 use gpuint_catalogue::Shape;
 use once_cell::race::OnceBox;
 
-use super::transform::Transform;
-use super::{View, faces};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::ops::transform::Transform;
 use crate::shape::Kernels;
 use crate::value::Value;
 
@@ -38,7 +37,7 @@ impl DynFactor {
     /// Prepares one factor for all rows of any batch of the shape.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Factor::splat`].
+    /// [`ShapeMissing`](crate::Error::ShapeMissing) if the shape is not built, and as [`Factor::splat`].
     pub fn splat(device: &Device, shape: Shape, factor: impl Value) -> Result<Self> {
         Ok(Self::of(DynBatch::splat(device, shape, factor, 1)?, true))
     }
@@ -51,6 +50,11 @@ impl DynFactor {
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
         (!self.is_broadcast).then_some(self.factors.len())
+    }
+
+    /// The factors, one row if it is for all rows.
+    pub(crate) fn factors(&self) -> &DynBatch {
+        &self.factors
     }
 
     /// Device of the factors.
@@ -66,13 +70,13 @@ impl DynFactor {
     }
 
     /// Returns the transforms for products of both halves, if the device keeps them.
-    fn wide(&self) -> Result<Option<&Transform>> {
+    pub(crate) fn wide(&self) -> Result<Option<&Transform>> {
         let transform = || Transform::wide(&self.factors, u64::MAX).map(Box::new);
         Ok(self.wide.get_or_try_init(transform)?.as_ref())
     }
 
     /// Returns the transforms for cyclic products, if the device keeps them.
-    fn cyclic(&self) -> Result<Option<&Transform>> {
+    pub(crate) fn cyclic(&self) -> Result<Option<&Transform>> {
         let transform = || Transform::cyclic(&self.factors, u64::MAX).map(Box::new);
         Ok(self.cyclic.get_or_try_init(transform)?.as_ref())
     }
@@ -123,7 +127,7 @@ impl<T: Kernels> Factor<T> {
     /// Prepares each row of a batch as the factor of the same row of other batches.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn new(factors: &Batch<T>) -> Result<Self> {
         DynFactor::of_rows(factors.as_dyn()).map(Self::typed)
     }
@@ -131,7 +135,7 @@ impl<T: Kernels> Factor<T> {
     /// Prepares one factor for all rows of any batch.
     ///
     /// # Errors
-    /// [`TooWide`](Error::TooWide) if the factor needs more than `BITS` bits (row 0), and as
+    /// [`TooWide`](crate::Error::TooWide) if the factor needs more than `BITS` bits (row 0), and as
     /// [`new`](Self::new).
     pub fn splat(device: &Device, factor: impl Value) -> Result<Self> {
         DynFactor::splat(&device.of::<T>(), T::SHAPE, factor).map(Self::typed)
@@ -164,119 +168,4 @@ impl<T: Kernels> fmt::Debug for Factor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
-}
-
-impl View<'_> {
-    pub(crate) fn wrapping_mul_by(&self, factor: &DynFactor) -> Result<DynBatch> {
-        self.produce(|out| self.wrapping_mul_by_into(factor, out))
-    }
-
-    pub(crate) fn wrapping_mul_by_into(
-        &self,
-        factor: &DynFactor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.check_factor(factor)?;
-        self.check(out)?;
-        match factor.wide()? {
-            Some(transform) => transform.wrapping_mul_into(self.batch, out),
-            None => self.with_rows(factor, |rows| self.wrapping_mul_into(rows, out)),
-        }
-    }
-
-    pub(crate) fn mul_lo_hi_by(&self, factor: &DynFactor) -> Result<(DynBatch, DynBatch)> {
-        self.produce_two(|low, high| self.mul_lo_hi_by_into(factor, low, high))
-    }
-
-    pub(crate) fn mul_lo_hi_by_into(
-        &self,
-        factor: &DynFactor,
-        low: &mut DynBatch,
-        high: &mut DynBatch,
-    ) -> Result<()> {
-        self.check_factor(factor)?;
-        self.check(low)?;
-        self.check(high)?;
-        match factor.wide()? {
-            Some(transform) => transform.mul_lo_hi_into(self.batch, low, high),
-            None => self.with_rows(factor, |rows| self.mul_lo_hi_into(rows, low, high)),
-        }
-    }
-
-    pub(crate) fn cyclic_mul_by(&self, factor: &DynFactor) -> Result<DynBatch> {
-        self.produce(|out| self.cyclic_mul_by_into(factor, out))
-    }
-
-    pub(crate) fn cyclic_mul_by_into(&self, factor: &DynFactor, out: &mut DynBatch) -> Result<()> {
-        self.check_factor(factor)?;
-        self.check(out)?;
-        match factor.cyclic()? {
-            Some(transform) => transform.cyclic_mul_into(self.batch, out),
-            None => self.with_rows(factor, |rows| self.cyclic_mul_into(rows, out)),
-        }
-    }
-
-    fn check_factor(&self, factor: &DynFactor) -> Result<()> {
-        if self.shape() != factor.shape() {
-            return Err(Error::ShapeMismatch { left: self.shape(), right: factor.shape() });
-        }
-        self.check_operand(factor.device(), factor.rows().unwrap_or(self.len()))
-    }
-
-    /// Calls `multiply` with the factor of each row.
-    fn with_rows(
-        &self,
-        factor: &DynFactor,
-        multiply: impl FnOnce(&DynBatch) -> Result<()>,
-    ) -> Result<()> {
-        match factor.is_broadcast && self.len() != 1 {
-            true => multiply(&self.copies_of(&factor.factors)?),
-            false => multiply(&factor.factors),
-        }
-    }
-}
-
-faces! {
-    "Products by prepared factors";
-
-    /// Computes `self * factor` modulo `2^BITS`.
-    ///
-    /// # Errors
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there are factors for another number of
-    /// rows, and what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
-    /// [`Driver`](crate::Error::Driver).
-    fn wrapping_mul_by(factor: Factor) -> New;
-
-    /// Computes [`wrapping_mul_by`](Self::wrapping_mul_by) into an existing batch.
-    ///
-    /// # Errors
-    /// As [`wrapping_mul_by`](Self::wrapping_mul_by).
-    fn wrapping_mul_by_into(factor: Factor, out: Out) -> Nothing;
-
-    /// Computes the full product `self * factor` as `(low, high)`: it is `low + high * 2^BITS`.
-    ///
-    /// # Errors
-    /// As [`wrapping_mul_by`](Self::wrapping_mul_by).
-    fn mul_lo_hi_by(factor: Factor) -> NewPair;
-
-    /// Computes [`mul_lo_hi_by`](Self::mul_lo_hi_by) into two existing batches.
-    ///
-    /// # Errors
-    /// As [`wrapping_mul_by`](Self::wrapping_mul_by).
-    fn mul_lo_hi_by_into(factor: Factor, low: Out, high: Out) -> Nothing;
-
-    /// Computes `self * factor` modulo `2^BITS - 1`. A result is 0 only where a factor is 0; other
-    /// multiples of the modulus give `2^BITS - 1`.
-    ///
-    /// # Errors
-    /// As [`wrapping_mul_by`](Self::wrapping_mul_by).
-    fn cyclic_mul_by(factor: Factor) -> New;
-
-    /// Computes [`cyclic_mul_by`](Self::cyclic_mul_by) into an existing batch.
-    ///
-    /// # Errors
-    /// As [`wrapping_mul_by`](Self::wrapping_mul_by).
-    fn cyclic_mul_by_into(factor: Factor, out: Out) -> Nothing;
 }
