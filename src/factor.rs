@@ -37,7 +37,8 @@ impl DynFactor {
     /// Prepares one factor for all rows of any batch of the shape.
     ///
     /// # Errors
-    /// [`ShapeMissing`](crate::Error::ShapeMissing) if the shape is not built, and as [`Factor::splat`].
+    /// [`ShapeMissing`](crate::Error::ShapeMissing) if the shape is not built, and as
+    /// [`Factor::splat`].
     pub fn splat(device: &Device, shape: Shape, factor: impl Value) -> Result<Self> {
         Ok(Self::of(DynBatch::splat(device, shape, factor, 1)?, true))
     }
