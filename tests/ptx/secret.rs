@@ -226,8 +226,7 @@ fn traces_of_fast_powers_differ() {
 }
 
 /// Secrets cost at most 1.28 of the instructions and 1.07 of the products of other powers with
-/// exponents of 512 bits, whose windows slide over zeros: by count 512 squares and 148 products
-/// beside 512 and 128.
+/// exponents of 512 bits, whose windows slide over zeros.
 #[test]
 fn secret_powers_cost_little_more_than_fast_ones() {
     let mut dear = Vec::new();
