@@ -320,7 +320,7 @@ impl Pool {
     }
 
     /// Computes [`batch_gcd_against`](Self::batch_gcd_against), and saves intermediate results in a
-    /// checkpoint: [`DynBatch::resumable_batch_gcd`].
+    /// checkpoint: [`DynBatch::resumable_batch_gcd`](crate::DynBatch::resumable_batch_gcd).
     ///
     /// # Errors
     /// As [`batch_gcd`](Self::batch_gcd).
