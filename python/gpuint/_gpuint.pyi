@@ -13,6 +13,7 @@ __all__ = [
     "Crt",
     "Device",
     "Divisor",
+    "Factor",
     "FixedBase",
     "Mask",
     "Modulus",
