@@ -84,8 +84,9 @@ impl Event<'_> {
 pub struct Reports {
     form: LineForm,
     phase: &'static str,
-    /// Bytes of the whole input, and those that were passed before the stage.
+    /// Bytes of the whole input.
     total: u64,
+    /// Bytes of the input that were passed before the stage.
     first: u64,
     start: Instant,
     last: Instant,

@@ -6,8 +6,8 @@
 //! - `FIRST-END levels`: the values of nodes on the way up, the sums of cofactors, or on the way
 //!   down, the fractions. A later record replaces an earlier one.
 //!
-//! Products of a tree are not recorded. A call that continues computes those that it needs again:
-//! one of the five products of a level. A record has, in words of 8 bytes with the lowest byte
+//! Products of a tree are not recorded. A call that continues computes the missing ones again: one
+//! of the five products of a level. A record has, in words of 8 bytes with the lowest byte
 //! first, the stage and the next level, then for each batch the level, the bits and the number of
 //! its rows, and the rows. It is of no use on a device with rows of other widths, which computes
 //! the part again.
