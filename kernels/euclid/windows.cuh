@@ -389,9 +389,9 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
       }
       constexpr u32 WORDS = ENTRY / WORD;
       if (rank < 2 * WORDS) {
-        u32 word[WORD];
+        u32 word[WORD] = {};  // nothing is below the first chunk
         u32* const to = team + rank / WORDS * STAGED + rank % WORDS * WORD;
-        load_word(to + 32 * CHUNK_STRIDE, word);
+        if (base != 0) load_word(to + 32 * CHUNK_STRIDE, word);
         store_word(to, word);
       }
       __syncwarp(~0u);
