@@ -113,7 +113,7 @@ impl fmt::Debug for DynFactor {
 /// let device = Device::cpu();
 /// let a = [3u32, 5].map(BigUint::from);
 /// let a = Batch::<GpuUint<1024>>::from_biguints(&device, &a)?;
-/// let factor = Factor::splat(&device, BigUint::from(7u32) << 1020)?;
+/// let factor = Factor::splat(&device, &(BigUint::from(7u32) << 1020))?;
 /// let (low, high) = a.mul_lo_hi_by(&factor)?;
 /// assert_eq!(low.row(0)?, BigUint::from(5u32) << 1020);
 /// assert_eq!(high.to_biguints()?, [1u32, 2].map(BigUint::from));
