@@ -14,6 +14,7 @@ use gpuint_cli::divide::input::{self, ChunkLimits, Reader};
 use gpuint_cli::divide::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use gpuint_cli::divide::options::Options;
 use gpuint_cli::job::devices::DeviceError;
+use gpuint_cli::job::input::InputHash;
 use gpuint_cli::job::output::{self, Format, Lines, Names, OutputError, OutputFile};
 use gpuint_cli::job::status::Status;
 use gpuint_cli::job::streams::Streams;
@@ -1026,6 +1027,39 @@ fn job_that_was_killed_before_its_first_checkpoint_starts_again() {
     assert!(resumed.stderr.starts_with("nothing to resume: "), "{}", resumed.stderr);
     assert_eq!(output.content(), "4 1\n");
     assert!(!output.beside(".partial").exists() && !output.beside(".checkpoint").exists());
+}
+
+#[test]
+fn positions_are_those_of_the_lines_before_them() {
+    let limit = input::LONGEST_LINE;
+    let mut text = b"7 2\n\n# no row\n9 2 # two\n   \n".to_vec();
+    for length in [limit - 1, limit, limit + 1, 2 * limit] {
+        text.extend(format!("{}1 1\n8 3\n", " ".repeat(length - 3)).bytes());
+    }
+    text.extend(b"11 3");
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    for (rows, capacity) in [(1, 64), (3, 1000), (2, 1 << 20), (100, 1 << 13)] {
+        let limits = ChunkLimits { rows, bytes: 1 << 20 };
+        let reader = || Reader::new(BufReader::with_capacity(capacity, &text[..]), limits, true);
+        let (mut chunks, mut chunk) = (reader(), input::Chunk::default());
+        let mut read = Vec::new();
+        while {
+            let more = chunks.read(&mut chunk).unwrap();
+            read.extend(chunk.lines.iter().map(|line| line.number));
+            let before: Vec<u8> = lines[..chunk.end.line as usize].concat();
+            let mut hash = InputHash::new();
+            hash.update(&before);
+            assert_eq!(chunk.end.bytes, before.len() as u64, "{rows} rows, {capacity} bytes");
+            assert_eq!(chunk.end.hash, hash.text(), "{rows} rows, {capacity} bytes");
+            let mut rest = reader();
+            assert!(rest.skip(&chunk.end).unwrap());
+            let mut next = input::Chunk::default();
+            rest.read(&mut next).unwrap();
+            assert!(next.lines.first().is_none_or(|line| line.number > chunk.end.line));
+            more
+        } {}
+        assert_eq!(read, [1, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14], "{rows} rows, {capacity} bytes");
+    }
 }
 
 /// Leaves the files of a job that was killed after the renaming of its output.

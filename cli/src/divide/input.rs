@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::mem;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use gpuint::digits;
 use memchr::memchr;
-use sha2::{Digest, Sha256};
 
 use crate::expression::syntax::{Expression, SyntaxError};
 use crate::expression::value::{Evaluator, ValueError};
-use crate::job::digits::{Radix, first_character, hex_text};
+use crate::job::digits::{Radix, first_character};
+use crate::job::input::InputHash;
 use crate::job::output::Position;
 
 /// Longer lines are rejected, so that a file without line ends cannot fill the memory.
@@ -96,6 +96,7 @@ pub struct RawLine {
 /// Lines that are divided together.
 #[derive(Debug, Default)]
 pub struct Chunk {
+    /// The input from the end of the chunk before on, without the rest of lines that are too long.
     text: Vec<u8>,
     pub lines: Vec<RawLine>,
     /// End of the last complete line.
@@ -221,7 +222,9 @@ pub struct Reader<R> {
     number: u64,
     bytes: u64,
     /// Hash of these bytes.
-    hash: Option<Sha256>,
+    hash: Option<InputHash>,
+    /// Input after these bytes that was read with them.
+    ahead: Vec<u8>,
     /// Bytes read since the last row.
     unclaimed: u64,
     /// Family of the next row.
@@ -239,7 +242,8 @@ impl<R: BufRead> Reader<R> {
             limits,
             number: 0,
             bytes: 0,
-            hash: hashing.then(Sha256::new),
+            hash: hashing.then(InputHash::new),
+            ahead: Vec::new(),
             unclaimed: 0,
             family: 0,
             indices: HashMap::new(),
@@ -250,77 +254,153 @@ impl<R: BufRead> Reader<R> {
     /// Reads the next rows into `chunk`; returns true if more may follow. After an error the chunk
     /// holds the rows before it.
     pub fn read(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
-        chunk.text.clear();
         chunk.lines.clear();
-        let more = self.read_rows(chunk);
+        let mut text = self.start(mem::take(&mut chunk.text));
+        let more = self.read_rows(&mut text, &mut chunk.lines);
+        chunk.text = self.end(text);
         chunk.end = self.position();
         more
     }
 
     /// Skips the lines before `position`; returns true if they are unchanged since it was recorded.
     pub fn skip(&mut self, position: &Position) -> io::Result<bool> {
-        let mut text = Vec::new();
+        let mut text = self.start(Vec::new());
         while self.bytes < position.bytes && self.next_line(&mut text)?.is_some() {
-            text.clear();
+            if text.next > self.limits.bytes {
+                text = self.restart(text);
+            }
         }
+        self.end(text);
         self.unclaimed = 0;
         Ok(self.position() == *position)
     }
 
     fn position(&self) -> Position {
-        let hash = self.hash.clone().map_or_else(String::new, |hash| hex_text(&hash.finalize()));
+        let hash = self.hash.as_ref().map_or_else(String::new, InputHash::text);
         Position { bytes: self.bytes, line: self.number, hash }
     }
 
-    fn read_rows(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
-        while chunk.lines.len() < self.limits.rows && chunk.text.len() < self.limits.bytes {
-            let start = chunk.text.len();
-            let Some(line) = self.next_line(&mut chunk.text)? else { return Ok(false) };
-            let text = start + line.text.start..start + line.text.end;
-            if chunk.text[text.clone()].trim_ascii().is_empty() && !line.too_long {
-                chunk.text.truncate(start);
+    /// Starts a text with the input that was read ahead, in the memory of another one.
+    fn start(&mut self, mut bytes: Vec<u8>) -> Text {
+        bytes.clear();
+        bytes.append(&mut self.ahead);
+        Text { bytes, next: 0, hashed: 0 }
+    }
+
+    /// Hashes the lines of a text, and keeps the input after them; returns the lines.
+    fn end(&mut self, mut text: Text) -> Vec<u8> {
+        self.hash_lines(&mut text);
+        self.ahead.extend_from_slice(&text.bytes[text.next..]);
+        text.bytes.truncate(text.next);
+        text.bytes
+    }
+
+    fn restart(&mut self, text: Text) -> Text {
+        let bytes = self.end(text);
+        self.start(bytes)
+    }
+
+    fn hash_lines(&mut self, text: &mut Text) {
+        if let Some(hash) = &mut self.hash {
+            hash.update(&text.bytes[text.hashed..text.next]);
+        }
+        text.hashed = text.next;
+    }
+
+    fn read_rows(&mut self, text: &mut Text, lines: &mut Vec<RawLine>) -> io::Result<bool> {
+        while lines.len() < self.limits.rows {
+            if text.next >= self.limits.bytes {
+                if !lines.is_empty() {
+                    break;
+                }
+                *text = self.restart(mem::take(text));
+            }
+            let Some(line) = self.next_line(text)? else { return Ok(false) };
+            if text.bytes[line.text.clone()].trim_ascii().is_empty() && !line.too_long {
                 continue;
             }
-            chunk.text.truncate(text.end);
-            chunk.lines.push(RawLine {
+            lines.push(RawLine {
                 number: self.number,
                 family: self.family,
                 bytes: mem::take(&mut self.unclaimed),
-                text,
+                text: line.text,
                 too_long: line.too_long,
             });
         }
         Ok(true)
     }
 
-    /// Appends the next line to `text`, cutting a long one; returns `None` at the end of the input.
-    fn next_line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Line>> {
-        let start = text.len();
-        let limit = LONGEST_LINE as u64 + 1;
-        let length = (&mut self.source).take(limit).read_until(b'\n', text)?;
-        if length == 0 {
+    /// Returns the next line of `text`, cutting a long one; `None` at the end of the input.
+    fn next_line(&mut self, text: &mut Text) -> io::Result<Option<Line>> {
+        let start = text.next;
+        let mut searched = start;
+        let end = loop {
+            let limit = text.bytes.len().min(start + LONGEST_LINE + 1);
+            if let Some(at) = memchr(b'\n', &text.bytes[searched..limit]) {
+                break searched + at + 1;
+            }
+            searched = limit;
+            if limit > start + LONGEST_LINE || self.read_ahead(text)? == 0 {
+                break limit;
+            }
+        };
+        if end == start {
             return Ok(None);
         }
-        let line = &text[start..];
-        let mut hash = self.hash.clone();
-        let mut hash_also = |bytes: &[u8]| hash.iter_mut().for_each(|hash| hash.update(bytes));
-        hash_also(line);
-        let cut = length > LONGEST_LINE && line.last() != Some(&b'\n');
-        let rest = if cut { skip_line(&mut self.source, hash_also)? } else { 0 };
-        // Updated only here: after an error the position is the end of the line before.
-        self.hash = hash;
+        let cut = end > start + LONGEST_LINE && text.bytes[end - 1] != b'\n';
+        let rest = if cut { self.skip_line(text, end)? } else { 0 };
+        text.next = end;
+        if cut {
+            text.hashed = end;
+        }
         self.number += 1;
-        self.bytes += length as u64 + rest;
-        self.unclaimed += length as u64 + rest;
+        self.bytes += (end - start) as u64 + rest;
+        self.unclaimed += (end - start) as u64 + rest;
 
+        let line = &text.bytes[start..end];
         let marked = self.number == 1 && line.starts_with(BYTE_ORDER_MARK);
         let first = if marked { BYTE_ORDER_MARK.len() } else { 0 };
         if let Some(name) = line[first..].strip_prefix(FAMILY) {
             self.family = self.family_index(name);
         }
         let comment = memchr(b'#', &line[first..]);
-        let end = comment.map_or(line.len(), |at| first + at);
-        Ok(Some(Line { text: first..end, too_long: cut && comment.is_none() }))
+        let text = start + first..comment.map_or(end, |at| start + first + at);
+        Ok(Some(Line { text, too_long: cut && comment.is_none() }))
+    }
+
+    /// Appends a part of the input to `text`; returns its length, 0 at the end.
+    fn read_ahead(&mut self, text: &mut Text) -> io::Result<usize> {
+        let part = loop {
+            match self.source.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                part => break part?,
+            }
+        };
+        let length = part.len();
+        text.bytes.extend_from_slice(part);
+        self.source.consume(length);
+        Ok(length)
+    }
+
+    /// Removes the rest of a line, from `end` on, from the input; returns its length. After an
+    /// error the hash is that of the lines before.
+    fn skip_line(&mut self, text: &mut Text, end: usize) -> io::Result<u64> {
+        self.hash_lines(text);
+        let mut hash = self.hash.clone();
+        let mut update = |bytes: &[u8]| hash.iter_mut().for_each(|hash| hash.update(bytes));
+        update(&text.bytes[text.hashed..end]);
+        let mut skipped = 0;
+        loop {
+            let newline = memchr(b'\n', &text.bytes[end..]);
+            let rest = newline.map_or(text.bytes.len(), |at| end + at + 1);
+            update(&text.bytes[end..rest]);
+            skipped += (rest - end) as u64;
+            text.bytes.drain(end..rest);
+            if newline.is_some() || self.read_ahead(text)? == 0 {
+                self.hash = hash;
+                return Ok(skipped);
+            }
+        }
     }
 
     /// Returns the index of a family, adding a new one.
@@ -344,30 +424,20 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
+/// Input in memory, of which the lines before `next` are read.
+#[derive(Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    next: usize,
+    /// The bytes before it are hashed.
+    hashed: usize,
+}
+
 /// A line in a text.
 struct Line {
     /// Part of the line before a comment.
     text: Range<usize>,
     too_long: bool,
-}
-
-/// Skips the rest of a line, after passing it to `see`; returns its length.
-fn skip_line(source: &mut impl BufRead, mut see: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut skipped = 0;
-    loop {
-        let buffer = match source.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            buffer => buffer?,
-        };
-        let end = buffer.iter().position(|&byte| byte == b'\n');
-        let length = end.map_or(buffer.len(), |at| at + 1);
-        see(&buffer[..length]);
-        source.consume(length);
-        skipped += length as u64;
-        if end.is_some() || length == 0 {
-            return Ok(skipped);
-        }
-    }
 }
 
 /// Appends the operands of a line without comment to `numbers`.

@@ -64,11 +64,6 @@ pub fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
     let _ = const_hex::encode_to_slice(bytes, &mut text[start..]);
 }
 
-/// Returns bytes in hexadecimal, without a prefix.
-pub fn hex_text(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns the number with these decimal digits.
 fn parse_decimal(digits: &[u8]) -> Option<BigUint> {
     if !is_decimal(digits) {

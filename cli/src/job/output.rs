@@ -40,7 +40,8 @@ pub struct Position {
     pub bytes: u64,
     /// Lines before it.
     pub line: u64,
-    /// SHA-256 of the bytes before it, in hexadecimal; empty if the reader does not hash.
+    /// [`InputHash`](super::input::InputHash) of the bytes before it; empty if the reader does not
+    /// hash.
     pub hash: String,
 }
 
@@ -416,7 +417,7 @@ impl CheckpointFile {
         let options: String =
             options.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
         format!(
-            "{header}\ninput bytes {bytes}\ninput lines {line}\ninput sha256 {hash}\n\
+            "{header}\ninput bytes {bytes}\ninput lines {line}\ninput hash {hash}\n\
              output bytes {length}\noutput errors {rejected}\n{options}{completed}"
         )
     }
@@ -463,7 +464,7 @@ impl CheckpointFile {
             let position = Position {
                 bytes: number("input bytes")?,
                 line: number("input lines")?,
-                hash: field("input sha256")?.to_owned(),
+                hash: field("input hash")?.to_owned(),
             };
             let (length, rejected) = (number("output bytes")?, number("output errors")?);
             let completed = field("completed").map(|time| time.parse().ok());

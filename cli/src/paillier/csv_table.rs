@@ -4,13 +4,13 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer, WriterBuilder};
 use gpuint_paillier::EncryptedNumbers;
-use sha2::{Digest, Sha256};
 
 use super::chunk::{Cells, Chunk, Results};
 use super::errors::AppError;
 use super::place::Place;
 use super::table::Table;
 use crate::job::column::Column;
+use crate::job::input::InputHash;
 use crate::job::output::{OutputFile, Position};
 
 /// A table that is read in order.
@@ -26,7 +26,7 @@ pub(super) struct CsvTable<'a> {
     /// The rows of the latest chunk.
     chunk: Vec<ByteRecord>,
     /// Hash of the rows so far, each field with its length.
-    hash: Sha256,
+    hash: InputHash,
     rows: u64,
 }
 
@@ -47,7 +47,7 @@ impl<'a> CsvTable<'a> {
             index: 0,
             by: None,
             chunk: Vec::new(),
-            hash: Sha256::new(),
+            hash: InputHash::new(),
             rows: 0,
         };
         if let Column::Name(name) = column {
@@ -81,11 +81,11 @@ impl<'a> CsvTable<'a> {
             return Ok(None);
         }
         for field in &record {
-            self.hash.update((field.len() as u64).to_le_bytes());
+            self.hash.update(&(field.len() as u64).to_le_bytes());
             self.hash.update(field);
         }
         // No field has this length.
-        self.hash.update(u64::MAX.to_le_bytes());
+        self.hash.update(&u64::MAX.to_le_bytes());
         self.rows += 1;
         let line = record.position().map_or(0, csv::Position::line);
         Ok(Some((record, line)))
@@ -120,9 +120,7 @@ impl Table for CsvTable<'_> {
     }
 
     fn position(&self) -> Position {
-        let hash = self.hash.clone().finalize();
-        let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Position { bytes: self.reader.position().byte(), line: self.rows, hash }
+        Position { bytes: self.reader.position().byte(), line: self.rows, hash: self.hash.text() }
     }
 
     fn skip(&mut self, position: &Position) -> Result<bool, AppError> {

@@ -15,14 +15,13 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use gpuint_paillier::{EncryptedNumbers, PublicKey};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
-use sha2::{Digest, Sha256};
 
 use super::cells::{self, ciphertext_bytes, encrypted, is_encrypted, null, records};
 use super::decode::{self, Batches};
 use super::errors::ParquetError;
 use super::output::{self, KEY, Stored, assemble, encrypted_schema, text_schema};
 use crate::job::column::Column;
-use crate::job::input::{is_stream, refuse_same_file};
+use crate::job::input::{InputHash, is_stream, refuse_same_file};
 use crate::job::output::{Names, OutputFile, Position};
 use crate::paillier::chunk::{Cells, Chunk, Results};
 use crate::paillier::errors::AppError;
@@ -63,6 +62,8 @@ pub(in crate::paillier) fn open<'a>(
     }
     let columns: Vec<usize> = by.into_iter().chain([index]).collect();
     let batches = Batches::new(&file, &metadata, &columns, source.chunk_rows.get())?;
+    let mut hash = InputHash::new();
+    hash.update(b"parquet");
     Ok(Box::new(ParquetTable {
         file,
         size,
@@ -77,7 +78,7 @@ pub(in crate::paillier) fn open<'a>(
         pending: None,
         latest: None,
         groups: Vec::new(),
-        hash: Sha256::new_with_prefix("parquet"),
+        hash,
         hashed: 0,
         rows: 0,
     }))
@@ -149,7 +150,7 @@ struct ParquetTable<'a> {
     /// The first row of each group.
     groups: Vec<ArrayRef>,
     /// Hash of the fields of the column so far, each with its length.
-    hash: Sha256,
+    hash: InputHash,
     hashed: u64,
     rows: u64,
 }
@@ -172,7 +173,7 @@ impl ParquetTable<'_> {
     }
 
     fn update(&mut self, field: &[u8]) {
-        self.hash.update((field.len() as u64).to_le_bytes());
+        self.hash.update(&(field.len() as u64).to_le_bytes());
         self.hash.update(field);
         self.hashed += field.len() as u64;
     }
@@ -226,9 +227,7 @@ impl Table for ParquetTable<'_> {
     }
 
     fn position(&self) -> Position {
-        let hash = self.hash.clone().finalize();
-        let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Position { bytes: self.hashed, line: self.rows, hash }
+        Position { bytes: self.hashed, line: self.rows, hash: self.hash.text() }
     }
 
     fn skip(&mut self, position: &Position) -> Result<bool, AppError> {
