@@ -15,6 +15,14 @@
 //     ca b + cb a = n,
 // so that ca <= n / b and cb <= n / a: they need no more limbs than n. The lengths of a and b
 // shrink while those of ca and cb grow.
+//
+// A pass computes a bound of the length of the longer cofactor, which is at most two limbs too
+// long, so that its leading zeros are counted in constant time:
+// - Steps leave ca' <= cb' and cb' >= max(ca, cb), and add at most a limb.
+// - A multiple with s = 0 adds at most a limb. For s > 0 the bound is that of n / b: as a' <= a / 2
+//   and cb a <= n, ca' b = n - cb a' is at least n / 2. Only the first pass of a long quotient
+//   lengthens ca.
+// A pair of cofactors for each of two numbers n is bounded by the longer one.
 #pragma once
 #include "core/math.cuh"
 #include "euclid/leading.cuh"
@@ -81,6 +89,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
   EuclidNumber a{rows.number(0), R::N, cofactors.a};
   EuclidNumber b{rows.number(1), R::N, cofactors.b};
   u32 cofactor_length = 1;
+  u32 longest = 0;       // limbs of n
   bool negative = true;  // the cofactor of a
   while (R::any(active)) {
     if constexpr (Observer::IS_ORDERED) rows.group.sync();
@@ -89,6 +98,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
     if (active) {
       const EuclidTop leading(a, b);
       top = leading.length;
+      if (longest == 0) longest = C::COUNT == 1 ? a.length : top;
       const u32 shift = leading.shift();
       u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
       observer.begin(a, b);
@@ -140,7 +150,8 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
     if (R::any(subtracts)) {
       rows.add_shifted(a.limbs, b.limbs, subtracts ? top : 0, q, s / 32, s % 32, ~0u);
       if constexpr (C::COUNT > 0) {
-        const u32 length = min_of(cofactor_length + s / 32 + 2, C::LIMBS);
+        const u32 limbs = s == 0 ? cofactor_length + 1 : longest - b.length + 1;
+        const u32 length = min_of(limbs, C::LIMBS);
         GPUINT_UNROLL(2)
         for (u32 k = 0; k < C::COUNT; ++k)
           rows.add_shifted(a.cofactor + k * C::STRIDE, b.cofactor + k * C::STRIDE,
@@ -150,8 +161,10 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
     }
     if constexpr (C::COUNT > 0) {
       rows.group.sync();
+      const u32 bound = cofactor_length;
       while (cofactor_length > 1 && C::top_limbs(a.cofactor, b.cofactor, cofactor_length) == 0)
         --cofactor_length;
+      GPUINT_ASSERT(bound <= cofactor_length + 2, "the bound of the cofactors is tight");
     }
   }
   return {a, b, cofactor_length, negative};

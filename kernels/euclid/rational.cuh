@@ -9,7 +9,8 @@
 // The passes of euclid.cuh keep b a remainder of Euclid's sequence, and a the one before it, from
 // which multiples of b may have been subtracted. A pass of steps maps (a, b) to remainders with a =
 // v1 a' + v0 b' and v0 <= v1 < 2^31, so that a' > a / 2^32. It passes no remainder below N if a has
-// two limbs more than N; otherwise multiples are subtracted.
+// two limbs more than N; otherwise multiples are subtracted. The passes of one quotient compare b
+// with N once: a comparison reads the limbs that agree, one after another.
 #pragma once
 #include "euclid/euclid.cuh"
 
@@ -20,18 +21,26 @@ template <class S>
 struct NumeratorBound : Unobserved {
   const typename S::Limb* row;
   u32 length = 0;
+  bool is_above = false;  // b is known to be above the bound
 
   GPUINT_DEVICE NumeratorBound(const typename S::Limb* row_, u32 limbs) : row(row_) {
     while (limbs > 0 && limb_of_32<S>(row, limbs - 1) == 0) --limbs;
     length = limbs;
   }
-  GPUINT_DEVICE bool ends(const EuclidNumber& b, u32, u32) const {
+  GPUINT_DEVICE void swap() { is_above = false; }
+  GPUINT_DEVICE bool ends(const EuclidNumber& b, u32, u32) {
+    is_above = is_above || !is_in_bound(b);
+    return !is_above;
+  }
+  GPUINT_DEVICE bool allows_steps(u32 top) const { return top >= length + 2; }
+
+ private:
+  GPUINT_DEVICE bool is_in_bound(const EuclidNumber& b) const {
     if (b.length != length) return b.length < length;
     u32 i = length;
     while (i > 0 && b.limbs[i - 1] == limb_of_32<S>(row, i - 1)) --i;
     return i == 0 || b.limbs[i - 1] < limb_of_32<S>(row, i - 1);
   }
-  GPUINT_DEVICE bool allows_steps(u32 top) const { return top >= length + 2; }
 };
 
 // in[0] = u, in[1] = m > u, in[2] = N; out[0] = |n|, out[1] = d; the row's bit of the mask if n is
