@@ -209,13 +209,11 @@ fn compute(
         store::write(file, &keys, products)
             .and_then(|()| file.flush())
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
+        file.finish()?;
     }
-    // Before the store is replaced: the records are of work with the old one.
+    // A job that is killed before its store is replaced goes on from the records.
     if let Some(error) = records.and_then(|records| records.remove().err()) {
         let _ = writeln!(stderr, "batch-gcd: {error}");
-    }
-    if let Some(file) = new_store {
-        file.finish()?;
     }
     stages.end();
     for invalid in keys.take_invalid() {
