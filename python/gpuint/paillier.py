@@ -49,13 +49,15 @@ __all__ = [
     "Packing",
     "PrivateKey",
     "PublicKey",
+    "from_arrow",
     "read_parquet",
+    "to_arrow",
     "write_parquet",
 ]
 
 # Largest exponent of 16 of a number that is decrypted to an int.
 _LARGEST_EXPONENT = 2**18
-# Name of the key in the metadata of a Parquet file.
+# Name of the key in the metadata of a table.
 _KEY = b"gpuint.paillier.key"
 
 
@@ -490,14 +492,13 @@ class Packing:
         return f"<gpuint.paillier.Packing of {self.slots} slots>"
 
 
-def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedArray]) -> None:
-    """Writes encrypted columns of one key to a Parquet file, by the package pyarrow.
+def to_arrow(columns: Mapping[str, EncryptedArray]) -> Any:
+    """Returns encrypted columns of one key as a `pyarrow.Table`, by the package pyarrow.
 
     A number is a struct of `ciphertext`, an integer in bytes, most significant first, and
     `exponent`. The metadata has the public key.
     """
     import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    import pyarrow.parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     if not isinstance(columns, Mapping):
         raise wrong_type("columns", "a mapping of names to EncryptedArray", columns)
@@ -522,35 +523,22 @@ def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedA
         return pyarrow.StructArray.from_arrays(parts, ["ciphertext", "exponent"])
 
     table = pyarrow.table({name: column(array) for name, array in columns.items()})
-    metadata = {_KEY: key.to_jwk().encode()}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path(file))
+    return table.replace_schema_metadata({_KEY: key.to_jwk().encode()})
 
 
-def read_parquet(
-    file: str | os.PathLike[str],
-    columns: Sequence[str] | None = None,
-    device: DeviceLike = None,
-) -> dict[str, EncryptedArray]:
-    """Reads encrypted columns that `write_parquet` wrote, all of them by default.
+def from_arrow(table: Any, device: DeviceLike = None) -> dict[str, EncryptedArray]:
+    """Reads the columns of a `pyarrow.Table` that `to_arrow` made.
 
-    Raises `ParseError` if the file has no key, or if a column is not encrypted, and `RangeError`
+    Raises `ParseError` if the table has no key, or if a column is not encrypted, and `RangeError`
     with the lowest row that is not a ciphertext.
     """
     import pyarrow
-    import pyarrow.parquet
 
-    names = None
-    if columns is not None:
-        expected = "an iterable of str"
-        names = [string(name, "columns") for name in items(columns, "columns", expected)]
-    known = pyarrow.parquet.read_schema(path(file)).names
-    for name in names or []:
-        if name not in known:
-            raise MismatchError(f'columns names "{name}", which the file does not have')
-    table = pyarrow.parquet.read_table(path(file), columns=names)
+    if not isinstance(table, pyarrow.Table):
+        raise wrong_type("table", "a pyarrow.Table", table)
     jwk = (table.schema.metadata or {}).get(_KEY)
     if jwk is None:
-        raise ParseError("the file has no public key in its metadata")
+        raise ParseError("the table has no public key in its metadata")
     key = PublicKey.from_jwk(jwk.decode())
     arrays = {}
     for name in table.column_names:
@@ -563,6 +551,36 @@ def read_parquet(
         exponents = column.field("exponent").to_pylist()
         arrays[name] = key.from_ciphertexts(ciphertexts, exponents, device)
     return arrays
+
+
+def write_parquet(file: str | os.PathLike[str], columns: Mapping[str, EncryptedArray]) -> None:
+    """Writes the table of `to_arrow` to a Parquet file."""
+    table = to_arrow(columns)
+    import pyarrow.parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    pyarrow.parquet.write_table(table, path(file))
+
+
+def read_parquet(
+    file: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    device: DeviceLike = None,
+) -> dict[str, EncryptedArray]:
+    """Reads encrypted columns that `write_parquet` wrote, all of them by default.
+
+    Raises the errors of `from_arrow`.
+    """
+    import pyarrow.parquet
+
+    names = None
+    if columns is not None:
+        expected = "an iterable of str"
+        names = [string(name, "columns") for name in items(columns, "columns", expected)]
+    known = pyarrow.parquet.read_schema(path(file)).names
+    for name in names or []:
+        if name not in known:
+            raise MismatchError(f'columns names "{name}", which the file does not have')
+    return from_arrow(pyarrow.parquet.read_table(path(file), columns=names), device)
 
 
 # Ints, floats, or an array of them; one for all rows where an operand has rows.

@@ -161,6 +161,7 @@ def examples_of_paillier(device, folder):
         "safe": False,
         "short": False,
         "short_base": None,
+        "table": paillier.to_arrow({"a": encrypted}),
         "terms": 10,
         "text": public.to_jwk(),
         "texts": encrypted.to_json(),
@@ -172,6 +173,7 @@ def examples_of_paillier(device, folder):
         "of PrivateKey.from_phe": {"key": phe_key},
         "of Packing.pack": {"values": [[1, 2], [3, 4]]},
         "of Packing.unpack": {"numbers": packing.pack([[1, 2], [3, 4]])},
+        "of to_arrow": {"columns": {"a": encrypted}},
         "of write_parquet": {"file": folder / "written.parquet", "columns": {"a": encrypted}},
     }
     return [private, public, encrypted, packing], arguments

@@ -222,6 +222,29 @@ def test_columns_return_from_parquet(key, encrypt, tmp_path):
         assert key.decrypt(encrypt(table.column(name))) == table.column(name).to_pylist()
 
 
+def test_columns_return_from_arrow(key, encrypt):
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {"a": encrypt(VALUES), "b": encrypt([-1.5] * len(VALUES), exponent=-4)}
+    table = paillier.to_arrow(columns)
+    assert table.schema.names == ["a", "b"]
+    assert [int.from_bytes(number["ciphertext"].as_py(), "big") for number in table["a"]] == (
+        columns["a"].ciphertexts()
+    )
+    # As another process receives it, some rows and columns.
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table, max_chunksize=3)
+    received = pyarrow.ipc.open_stream(sink.getvalue()).read_all()
+    read = paillier.from_arrow(received, device="cpu")
+    assert key.decrypt(read["a"]) == VALUES and read["b"].exponents == [-4] * len(VALUES)
+    read = paillier.from_arrow(received.select(["a"]).slice(2, 4), device="cpu")
+    assert list(read) == ["a"] and key.decrypt(read["a"]) == VALUES[2:6]
+    with pytest.raises(TypeError, match="table"):
+        paillier.from_arrow({"a": []})
+    with pytest.raises(gpuint.ParseError, match="no public key"):
+        paillier.from_arrow(pyarrow.table({"x": [1]}))
+
+
 def test_errors_of_parquet_name_the_column(key, encrypt, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
