@@ -683,6 +683,7 @@ fn unknowns_of_prime_gap_searches_are_read() {
     let faults = [
         ("5 : -1 +1 | -2 | +4 +6\n", "the number of distances differs from the count"),
         ("5 : -1 +1 | 2 | +4\n", "column 13: expected a distance with its sign"),
+        ("5 : -1 +1 | 02 | 00\n", "a run length is 0"),
         ("5 : -1 +1 | -2\n", "expected m : -COUNT +COUNT | -DISTANCES | +DISTANCES"),
         ("5 : -1 +1 | -1 | +1\n9 : -1 +1 | -2 | +4\n", "m is not in the range"),
     ];
@@ -691,6 +692,23 @@ fn unknowns_of_prime_gap_searches_are_read() {
         assert_eq!(run.status, Some(1), "{}", run.stderr);
         assert!(run.stdout.contains(reason), "{}", run.stdout);
     }
+    // Run lengths: 2 and 300 below, 4, 80 and 80 + 44 above, which ends with a backslash; bytes above
+    // 127, and a first distance that looks like the end of a part.
+    let runs = [&b"5 : -2 +3 | 022Z | 040|0\\\n"[..], b"7 : -2 +1 | 0|0\xaf | 2\x85\n"].concat();
+    let run_lengths = run(&[&folder.write(name, runs), "--sieve=0"], "");
+    let expected = [
+        "5*11#/6-2",
+        "5*11#/6-300",
+        "5*11#/6+4",
+        "5*11#/6+80",
+        "5*11#/6+124",
+        "7*11#/6-76",
+        "7*11#/6-203",
+        "7*11#/6+341",
+    ];
+    let first: Vec<&str> =
+        run_lengths.lines().iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(first, expected, "{}", run_lengths.stderr);
     for name in ["11_6_5_s100_l1M.txt", "gaps.txt"] {
         let run = run(&[&folder.write(name, "5 : -1 +1 | -2 | +4\n")], "");
         assert_eq!(run.status, Some(2));

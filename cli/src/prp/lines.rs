@@ -69,6 +69,14 @@ impl<'l> Text<'l> {
     }
 }
 
+/// Returns true if a line starts as one of unknowns of a prime-gap search: `m : -`.
+///
+/// Its bytes are the first 256 characters of Unicode: run lengths are bytes from 48 to 175.
+pub(crate) fn has_unknowns(line: &[u8]) -> bool {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && line[digits..].starts_with(b" : -")
+}
+
 /// Reason why a line is not read as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineFault {
@@ -110,7 +118,9 @@ impl<'a> LineReader<'a> {
         }
         loop {
             let Some(mut line) = self.read()? else { return Ok(None) };
+            // The last run length may be a `\`.
             while line.fault.is_none()
+                && !has_unknowns(line.text.as_bytes())
                 && let Some(start) = line.text.trim_end().strip_suffix('\\')
             {
                 let length = start.len();
@@ -195,6 +205,9 @@ impl<'a> LineReader<'a> {
             self.bytes += self.source.skip_until(b'\n')? as u64;
             too_long = Some(LineFault::TooLong);
             bytes.clear();
+        }
+        if has_unknowns(&bytes) && !bytes.is_ascii() {
+            bytes = bytes.into_iter().map(char::from).collect::<String>().into_bytes();
         }
         let Text { number, mut text, comment, fault } = Text::of(self.number, &bytes);
         if number == 1 {

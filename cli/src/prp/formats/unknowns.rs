@@ -1,7 +1,9 @@
 //! Files of unknowns of prime-gap searches.
 //!
 //! A search for gaps around m P#/D sieves an interval around each m, and writes the distances that
-//! it leaves: `m : -3 +2 | -6 -10 -28 | +4 +18` for three below and two above. P, D and the range
+//! it leaves: `m : -3 +2 | -6 -10 -28 | +4 +18` for three below and two above. Run lengths have two
+//! characters a distance, the quotient and the remainder of its difference from the one before by
+//! 128, both from `0` on: `m : -3 +2 | 06040B | 040>`. P, D and the range
 //! of m are in the name of the file, `P_D_START_COUNT_sLENGTH_lLIMITM.txt`. The first number of a
 //! line is m, or its distance from START: the first line shows which, as it belongs to the first m
 //! of the range that is coprime to D.
@@ -9,7 +11,7 @@
 use num_integer::Integer;
 
 use super::super::candidate::{Candidate, CandidateError};
-use super::super::lines::{Line, LineReader};
+use super::super::lines::{Line, LineReader, has_unknowns};
 use super::source::{Source, SourceError, next_line};
 use super::template::Template;
 
@@ -54,8 +56,7 @@ impl Name {
 impl<'a> Unknowns<'a> {
     /// Returns true if a line starts as one of unknowns: `m : -`.
     pub(crate) fn is_entry(text: &str) -> bool {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        rest.len() < text.len() && rest.starts_with(" : -")
+        has_unknowns(text.as_bytes())
     }
 
     pub(crate) fn new(lines: LineReader<'a>, first: Line, name: &str) -> Result<Self, SourceError> {
@@ -91,12 +92,8 @@ impl<'a> Unknowns<'a> {
             let column = at.as_ptr() as usize - text.as_ptr() as usize + 1;
             CandidateError::Unknowns { column, reason }
         };
-        let mut parts = text.split('|');
-        let (Some(head), Some(below), Some(above), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(fail(text, "expected m : -COUNT +COUNT | -DISTANCES | +DISTANCES"));
-        };
+        let expected = "expected m : -COUNT +COUNT | -DISTANCES | +DISTANCES";
+        let (head, rest) = text.split_once('|').ok_or_else(|| fail(text, expected))?;
         let head: Vec<&str> = head.split_whitespace().collect();
         let counts = |word: &str, sign| word.strip_prefix(sign)?.parse::<usize>().ok();
         let [number, ":", low, high] = head[..] else {
@@ -106,27 +103,71 @@ impl<'a> Unknowns<'a> {
         let end = self.name.start.saturating_add(self.name.count);
         let m = m.filter(|m| (self.name.start..end).contains(m));
         let m = m.ok_or_else(|| fail(number, "m is not in the range of the file's name"))?;
-        let start = candidates.len();
-        for (part, sign, count) in [(below, '-', low), (above, '+', high)] {
-            let expected = counts(count, sign).ok_or_else(|| fail(count, "expected a count"))?;
+        let count = |word, sign| counts(word, sign).ok_or_else(|| fail(word, "expected a count"));
+        let counts = [count(low, '-')?, count(high, '+')?];
+        let Name { p, d, .. } = self.name;
+        let mut push = |sign: char, distance: u64| {
+            let text = format!("{m}*{p}#/{d}{sign}{distance}");
+            candidates.push(Candidate::new(line.number, text));
+        };
+        if let Some(runs) = Runs::of(rest, counts) {
+            for (sign, characters) in [('-', runs.below), ('+', runs.above)] {
+                let mut distance = 0;
+                for pair in characters.chunks_exact(2) {
+                    let difference = 128 * run(pair[0]) + run(pair[1]);
+                    if difference == 0 {
+                        return Err(fail(rest, "a run length is 0"));
+                    }
+                    distance += difference;
+                    push(sign, distance);
+                }
+            }
+            return Ok(());
+        }
+        let parts = rest.split_once('|').filter(|(_, above)| !above.contains('|'));
+        let (below, above) = parts.ok_or_else(|| fail(text, expected))?;
+        for (part, sign, expected) in [(below, '-', counts[0]), (above, '+', counts[1])] {
             let mut found = 0;
             for word in part.split_whitespace() {
                 let distance = word.strip_prefix(sign).and_then(|digits| digits.parse().ok());
                 let distance: u64 = distance.filter(|&distance| distance > 0).ok_or_else(|| {
-                    fail(word, "expected a distance with its sign; run lengths are not read")
+                    fail(word, "expected a distance with its sign, or two characters a distance")
                 })?;
-                let Name { p, d, .. } = self.name;
-                let text = format!("{m}*{p}#/{d}{sign}{distance}");
-                candidates.push(Candidate::new(line.number, text));
+                push(sign, distance);
                 found += 1;
             }
             if found != expected {
-                candidates.truncate(start);
                 return Err(fail(part, "the number of distances differs from the count"));
             }
         }
         Ok(())
     }
+}
+
+/// Characters of run lengths, two a distance.
+struct Runs {
+    below: Vec<char>,
+    above: Vec<char>,
+}
+
+impl Runs {
+    /// Returns the characters of a line behind its counts; `None` for distances with signs.
+    fn of(rest: &str, counts: [usize; 2]) -> Option<Self> {
+        let [low, high] = counts.map(|count| count.checked_mul(2));
+        let mut below: Vec<char> = rest.strip_prefix(' ')?.chars().collect();
+        if below.len() != low?.checked_add(3)?.checked_add(high?)? {
+            return None;
+        }
+        let rest = below.split_off(low?);
+        let above = rest.strip_prefix(&[' ', '|', ' '])?.to_vec();
+        let is_run = |character: &char| ('0'..='\u{af}').contains(character);
+        below.iter().chain(&above).all(is_run).then_some(Self { below, above })
+    }
+}
+
+/// Value of a character of a run length.
+fn run(character: char) -> u64 {
+    u64::from(character) - u64::from('0')
 }
 
 impl Source for Unknowns<'_> {
