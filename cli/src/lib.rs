@@ -69,6 +69,8 @@ pub mod job {
     pub mod input;
     pub mod output;
     pub mod progress;
+    #[cfg(feature = "mpi")]
+    pub mod ranks;
     pub mod signals;
     pub mod status;
     pub mod streams;
@@ -129,6 +131,8 @@ mod prp {
     pub(crate) mod lines;
     pub(crate) mod options;
     pub(crate) mod prepare;
+    #[cfg(feature = "mpi")]
+    pub(crate) mod ranks;
     pub(crate) mod verdict;
 }
 mod stdout;
@@ -140,6 +144,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use divide::{app, devices::Divide, options::Options};
+#[cfg(feature = "mpi")]
+use job::ranks::run_on_ranks;
 use job::status::STOPPED;
 use job::streams::{Streams, with_streams};
 use tracing_subscriber::filter::Targets;
@@ -199,10 +205,20 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
     match job {
         Job::BatchGcd(options) => Ok(batch_gcd::app::run(&options)?.into()),
         #[cfg(feature = "mpi")]
-        Job::Divide(options) if options.mpi => divide_on_ranks(&options),
+        Job::Divide(options) if options.mpi => {
+            run_on_ranks("divide", &options.devices, divide::ranks::serve, |cluster| {
+                divide(&options, Some(cluster))
+            })
+        }
         Job::Divide(options) => divide(&options, None),
         Job::Paillier(options) => paillier(&options),
-        Job::Prp(options) => prp(&options),
+        #[cfg(feature = "mpi")]
+        Job::Prp(options) if options.mpi => {
+            run_on_ranks("prp", &options.devices, prp::ranks::serve, |cluster| {
+                prp(&options, Some(cluster))
+            })
+        }
+        Job::Prp(options) => prp(&options, None),
         Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
         Job::Bench(options) => Ok(printed(bench::run(&options, &mut io::stdout().lock()))?),
     }
@@ -217,45 +233,17 @@ fn printed(result: Result<(), Box<dyn Error>>) -> Result<ExitCode, Box<dyn Error
     }
 }
 
-/// Rank 0 divides the file, and the others divide what it sends.
-#[cfg(feature = "mpi")]
-fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
-    use gpuint_mpi::Ranks;
-    use gpuint_mpi::mpi::environment::{Threading, initialize_with_threading};
-    use gpuint_mpi::mpi::traits::Communicator;
-
-    // Only this thread calls MPI.
-    let (universe, _) =
-        initialize_with_threading(Threading::Funneled).ok_or("MPI is started already")?;
-    let ranks = Ranks::over(&universe.world());
-    let rank = ranks.rank();
-    let devices = &options.devices;
-    let opened = divide::ranks::Cluster::open(ranks, devices.backend, devices.verified);
-    let served =
-        opened.and_then(
-            |cluster| {
-                if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
-            },
-        );
-    match served {
-        Ok(None) => Ok(ExitCode::SUCCESS),
-        Ok(Some(cluster)) => divide(options, Some(&cluster)),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "divide: rank {rank}: {error}");
-            // Other ranks may wait for this one.
-            universe.world().abort(2)
-        }
-    }
-}
-
 fn divide(options: &Options, others: Option<&dyn Divide>) -> Result<ExitCode, Box<dyn Error>> {
     let run = |streams: Streams<'_>| app::run(options, streams, others);
     let has_lines = options.lines_to_stdout();
     Ok(with_streams("divide", "finishing the rows under way", has_lines, run)??.into())
 }
 
-fn prp(options: &prp::options::Options) -> Result<ExitCode, Box<dyn Error>> {
-    let run = |streams: Streams<'_>| prp::app::run(options, streams);
+fn prp(
+    options: &prp::options::Options,
+    others: Option<&dyn prp::engine::Engine>,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let run = |streams: Streams<'_>| prp::app::run(options, streams, others);
     let has_lines = options.output.is_none();
     Ok(with_streams("prp", "ending; tests in progress are lost", has_lines, run)??.into())
 }

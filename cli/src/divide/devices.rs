@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use gpuint::{Device, DynBatch, Pool, Result, Shape};
 
+use crate::job::devices::{failures, names};
+
 /// Operands of one width.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
@@ -45,10 +47,7 @@ impl Divide for Pool {
     }
 
     fn name(&self) -> String {
-        match self.devices() {
-            [device] => device.to_string(),
-            devices => format!("{} devices, the first {},", devices.len(), devices[0]),
-        }
+        names(self)
     }
 }
 
@@ -93,8 +92,6 @@ pub fn divide_chunks(
             Ok(())
         })?;
     let mut done = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for share in shares {
-        done.failed.extend(share.error.map(|error| format!("{}: {error}", share.device)));
-    }
+    done.failed.extend(failures(shares));
     Ok(done)
 }

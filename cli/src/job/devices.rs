@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use gpuint::{Device, Pool};
+use gpuint::{Device, Pool, Share};
 
 /// Requested devices.
 #[derive(Debug, Clone, clap::Args)]
@@ -61,6 +61,20 @@ impl DeviceOptions {
 /// Returns the pool of the same devices, whose results are checked.
 fn verified(pool: &Pool) -> gpuint::Result<Pool> {
     Pool::of(pool.devices().iter().map(Device::verified))
+}
+
+/// Names of the devices of a pool.
+pub fn names(pool: &Pool) -> String {
+    match pool.devices() {
+        [device] => device.to_string(),
+        devices => format!("{} devices, the first {},", devices.len(), devices[0]),
+    }
+}
+
+/// Returns the devices that failed, with their errors.
+pub fn failures(shares: Vec<Share>) -> impl Iterator<Item = String> {
+    let failure = |share: Share| Some(format!("{}: {}", share.device, share.error?));
+    shares.into_iter().filter_map(failure)
 }
 
 /// The backends by name.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use gpuint::{BackendKind, Pool, threads};
 use rayon::prelude::*;
 
+use super::engine::Engine;
 use super::input::{self, Input, ReadError};
 use super::job::{self, JobError, Settings, Summary};
 use super::journal::{Journal, JournalError, Replay};
@@ -46,16 +47,28 @@ pub(crate) enum AppError {
     Job(#[from] JobError),
 }
 
-/// Runs the job that the options describe.
+/// Runs the job that the options describe, by `others` instead of the devices of the options if
+/// there are any.
 ///
 /// # Errors
 /// [`AppError`] for arguments, files, devices and wrong results.
-pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
+pub(crate) fn run(
+    options: &Options,
+    streams: Streams<'_>,
+    others: Option<&dyn Engine>,
+) -> Result<Status, AppError> {
     let start = Instant::now();
     let Streams { stdin, stdout, stderr, progress, stop, watch } = streams;
     let written: Vec<PathBuf> = options.output.iter().cloned().collect();
     options.files.iter().try_for_each(|path| refuse_same_file(path, &written))?;
-    let pool = options.devices.open()?;
+    let pool;
+    let devices = match others {
+        Some(others) => others,
+        None => {
+            pool = options.devices.open()?;
+            &pool
+        }
+    };
     let style = Style { format: options.format(), base: options.base };
     let mut input = Input::new(&options.files, stdin, stop);
     let mut done = Earlier::default();
@@ -82,8 +95,8 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         sieve: options.sieve,
         stop_on_prime: options.stop_on_prime,
         verify: options.verify,
-        batch: batch_cost(&pool),
-        wave: wave(&pool),
+        batch: batch_cost(devices.pool()) * devices.processes() as f64,
+        wave: wave(devices.pool()) * devices.processes(),
         batch_rows: options.batch_rows.map_or(usize::MAX, NonZeroUsize::get),
     };
     let size = input::size(&options.files);
@@ -116,7 +129,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         bar.set_message(format!(", {count} candidates{}", Rate(count, start.elapsed())));
         output.append(&lines(rows, style))
     };
-    let result = job::run(&pool, settings, &mut input, stop, done.found, write);
+    let result = job::run(devices, settings, &mut input, stop, done.found, write);
     bar.finish_and_clear();
     let finished = output.finish();
     let summary =
@@ -138,7 +151,10 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     if let Some(reports) = &reports {
         reports.ended(&format!("{count} candidates"), stderr);
     }
-    let closing = Closing { summary: &summary, pool: &pool, total: start.elapsed() };
+    for failed in &summary.failed {
+        let _ = writeln!(stderr, "warning: others tested candidates of {failed}");
+    }
+    let closing = Closing { summary: &summary, name: devices.name(), total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
 }
@@ -267,17 +283,14 @@ impl Output<'_> {
 /// The closing line.
 struct Closing<'a> {
     summary: &'a Summary,
-    pool: &'a Pool,
+    /// Names of the devices.
+    name: String,
     total: Duration,
 }
 
 impl fmt::Display for Closing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { summary, pool, total } = self;
-        let name = match pool.devices() {
-            [device] => device.to_string(),
-            devices => format!("{} devices, the first {},", devices.len(), devices[0]),
-        };
+        let Self { summary, name, total } = self;
         write!(
             f,
             "{} candidates on {name}: {} primes, {} composite, {} with factors, {} not tested, {} \

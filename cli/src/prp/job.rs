@@ -5,7 +5,7 @@
 //! one width, and writes its lines, while the other prepares the next one. The first blocks are
 //! small, so that a file of one million candidates is tested while it is read and sieved.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,13 +14,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::vec;
 
-use gpuint::{Error, Pool, Shape, interruptible, narrowest, threads};
+use gpuint::{Error, Shape, interruptible, narrowest, threads};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 use rayon::prelude::*;
 
 use super::candidate::Candidate;
-use super::engine::{self, Fermat};
+use super::engine::{Engine, Fermat, Tested};
 use super::host;
 use super::input::{Input, ReadError};
 use super::options::Share;
@@ -92,6 +92,8 @@ pub(crate) struct Summary {
     pub(crate) untested: u64,
     pub(crate) rejected: u64,
     pub(crate) verified: u64,
+    /// Devices that failed, with the error.
+    pub(crate) failed: BTreeSet<String>,
     /// Tests on the devices by width.
     pub(crate) widths: BTreeMap<usize, u64>,
     pub(crate) read: Duration,
@@ -237,7 +239,7 @@ impl Row {
 /// Tests all candidates of the input, and passes those of a batch to `write`, in order, with the
 /// bytes of the input so far. `found` has the primes of quotas in earlier results.
 pub(crate) fn run(
-    pool: &Pool,
+    devices: &dyn Engine,
     settings: Settings,
     input: &mut Input<'_>,
     stop: &'static AtomicBool,
@@ -254,7 +256,7 @@ pub(crate) fn run(
         block_rows: first_block_rows(settings.sieve),
         times: Summary::default(),
     };
-    let mut tester = Tester { pool, settings, found, summary: Summary::default() };
+    let mut tester = Tester { devices, settings, found, summary: Summary::default() };
     let mut take = |mut batch: Batch| {
         tester.test(&mut batch)?;
         let start = Instant::now();
@@ -320,7 +322,7 @@ fn is_new_prime(verdict: &Verdict) -> bool {
 
 /// Tests batches.
 struct Tester<'p> {
-    pool: &'p Pool,
+    devices: &'p dyn Engine,
     settings: Settings,
     /// Primes of each quota.
     found: HashMap<Arc<str>, u64>,
@@ -413,7 +415,9 @@ impl Tester<'_> {
         };
         let numbers: Vec<BigUint> = members.iter().filter_map(number).collect();
         let base = self.settings.base;
-        let fermat = engine::fermat(self.pool, shape, &numbers, base).map_err(failed)?;
+        let tested = self.devices.fermat(shape, &numbers, base).map_err(failed)?;
+        let Tested { results: fermat, failed: devices } = tested;
+        self.summary.failed.extend(devices);
         let passed: Vec<usize> = (0..numbers.len())
             // The test says nothing of a number that divides the base.
             .filter(|&i| {
@@ -422,7 +426,9 @@ impl Tester<'_> {
             })
             .collect();
         let left: Vec<BigUint> = passed.iter().map(|&i| numbers[i].clone()).collect();
-        let probable = engine::probable_primes(self.pool, shape, &left).map_err(failed)?;
+        let tested = self.devices.probable_primes(shape, &left).map_err(failed)?;
+        let Tested { results: probable, failed: devices } = tested;
+        self.summary.failed.extend(devices);
         self.summary.test += start.elapsed();
         *self.summary.widths.entry(shape.bits).or_default() += numbers.len() as u64;
 

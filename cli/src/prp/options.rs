@@ -28,6 +28,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) devices: DeviceOptions,
 
+    /// Test on all ranks that mpirun started, each with one GPU of its machine, or the CPU
+    #[cfg(feature = "mpi")]
+    #[arg(long, conflicts_with = "devices")]
+    pub(crate) mpi: bool,
+
     /// Base of the Fermat test
     #[arg(
         long,
