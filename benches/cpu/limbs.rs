@@ -9,7 +9,7 @@ mod gmp;
 use std::ffi::{c_int, c_long, c_uint, c_ulong};
 
 use gpuint::num_bigint::BigUint;
-use libloading::Library;
+use gpuint_testkit::gmp_functions;
 use rayon::prelude::*;
 
 use crate::Result;
@@ -36,36 +36,18 @@ struct Integer {
     limbs: *const u64,
 }
 
-/// Tests of primes, for which the backend has its own code.
-#[derive(Debug)]
-struct Tests {
-    reserve: Reserve,
-    clear: Clear,
-    is_strong_lucas: IsStrongLucas,
-    is_probable_prime: IsProbablePrime,
-    /// Unloading it would take the functions away.
-    _library: Library,
+gmp_functions! {
+    /// Tests of primes, for which the backend has its own code.
+    #[derive(Debug)]
+    struct Tests {
+        reserve: Reserve = c"__gmpz_init2",
+        clear: Clear = c"__gmpz_clear",
+        is_strong_lucas: IsStrongLucas = c"__gmpz_stronglucas",
+        is_probable_prime: IsProbablePrime = c"__gmpz_probab_prime_p",
+    }
 }
 
 impl Tests {
-    fn load() -> Result<Self> {
-        // SAFETY: GMP has no initialisers.
-        let library = unsafe { Library::new("libgmp.so.10") }?;
-        macro_rules! function {
-            ($symbol:literal) => {
-                // SAFETY: the type of the field is that of the function in gmp.h or gmp-impl.h.
-                *unsafe { library.get($symbol) }?
-            };
-        }
-        Ok(Self {
-            reserve: function!(c"__gmpz_init2"),
-            clear: function!(c"__gmpz_clear"),
-            is_strong_lucas: function!(c"__gmpz_stronglucas"),
-            is_probable_prime: function!(c"__gmpz_probab_prime_p"),
-            _library: library,
-        })
-    }
-
     fn view(n: &[u64]) -> Integer {
         Integer { alloc: 0, size: n.len() as c_int, limbs: n.as_ptr() }
     }
@@ -94,38 +76,16 @@ impl Tests {
     }
 }
 
-/// Functions in linear time, for which the backend has its own loops.
-#[derive(Debug)]
-struct Linear {
-    add: Sum,
-    sub: Sum,
-    and: Sum,
-    shift: Shift,
-    divide_by_limb: DivideByLimb,
-    compare: Compare,
-    /// Unloading it would take the functions away.
-    _library: Library,
-}
-
-impl Linear {
-    fn load() -> Result<Self> {
-        // SAFETY: GMP has no initialisers.
-        let library = unsafe { Library::new("libgmp.so.10") }?;
-        macro_rules! function {
-            ($symbol:literal) => {
-                // SAFETY: the type of the field is that of the function in gmp.h.
-                *unsafe { library.get($symbol) }?
-            };
-        }
-        Ok(Self {
-            add: function!(c"__gmpn_add_n"),
-            sub: function!(c"__gmpn_sub_n"),
-            and: function!(c"__gmpn_and_n"),
-            shift: function!(c"__gmpn_lshift"),
-            divide_by_limb: function!(c"__gmpn_divrem_1"),
-            compare: function!(c"__gmpn_cmp"),
-            _library: library,
-        })
+gmp_functions! {
+    /// Functions in linear time, for which the backend has its own loops.
+    #[derive(Debug)]
+    struct Linear {
+        add: Sum = c"__gmpn_add_n",
+        sub: Sum = c"__gmpn_sub_n",
+        and: Sum = c"__gmpn_and_n",
+        shift: Shift = c"__gmpn_lshift",
+        divide_by_limb: DivideByLimb = c"__gmpn_divrem_1",
+        compare: Compare = c"__gmpn_cmp",
     }
 }
 

@@ -18,7 +18,7 @@ use clap::Parser;
 use gpuint::Device;
 use gpuint::num_bigint::BigUint;
 use gpuint_paillier::{Decryptor, Encryptor, Primes, PrivateKey};
-use libloading::Library;
+use gpuint_testkit::gmp_functions;
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -56,39 +56,16 @@ type Import = unsafe extern "C" fn(*mut Integer, usize, c_int, usize, c_int, usi
 type Compute = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer);
 type Power = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
 
-/// Functions of the library.
-struct Gmp {
-    init: Manage,
-    clear: Manage,
-    import: Import,
-    mul: Compute,
-    modulo: Compute,
-    power: Power,
-    secret_power: Power,
-    /// Unloading it would take the functions away.
-    _library: Library,
-}
-
-impl Gmp {
-    fn load() -> Result<Self> {
-        // SAFETY: GMP has no initialisers.
-        let library = unsafe { Library::new("libgmp.so.10") }?;
-        macro_rules! function {
-            ($symbol:literal) => {
-                // SAFETY: the type of the field is that of the function in gmp.h.
-                *unsafe { library.get($symbol) }?
-            };
-        }
-        Ok(Self {
-            init: function!(c"__gmpz_init"),
-            clear: function!(c"__gmpz_clear"),
-            import: function!(c"__gmpz_import"),
-            mul: function!(c"__gmpz_mul"),
-            modulo: function!(c"__gmpz_mod"),
-            power: function!(c"__gmpz_powm"),
-            secret_power: function!(c"__gmpz_powm_sec"),
-            _library: library,
-        })
+gmp_functions! {
+    /// Functions of the library.
+    struct Gmp {
+        init: Manage = c"__gmpz_init",
+        clear: Manage = c"__gmpz_clear",
+        import: Import = c"__gmpz_import",
+        mul: Compute = c"__gmpz_mul",
+        modulo: Compute = c"__gmpz_mod",
+        power: Power = c"__gmpz_powm",
+        secret_power: Power = c"__gmpz_powm_sec",
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod forms;
+pub mod gmp;
 pub mod launch;
 pub mod operands;
 pub mod oracle;
