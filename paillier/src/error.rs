@@ -70,6 +70,13 @@ pub enum Error {
         row: usize,
     },
 
+    /// A number has a fraction, or more than 64 bits.
+    #[error("the number of row {row} is not an integer of 64 bits")]
+    NotAnInteger {
+        /// The lowest row that is not such an integer.
+        row: usize,
+    },
+
     /// The exponents of two numbers are too far apart to be added, or their sum is too large.
     #[error("the exponent of row {row} is out of the range of the key")]
     ExponentRange {

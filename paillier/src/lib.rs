@@ -55,5 +55,5 @@ pub use encryptor::Encryptor;
 pub use error::{Error, Result};
 pub use key::{Primes, PrivateKey, PublicKey};
 pub use number::Number;
-pub use numbers::{EncryptedNumbers, numbers, to_f64};
+pub use numbers::{EncryptedNumbers, numbers, to_f64, to_i64};
 pub use packing::Packing;

@@ -87,6 +87,20 @@ impl Number {
         (shift <= LARGEST_SHIFT).then(|| &self.mantissa << shift)
     }
 
+    /// Returns the value as an `i64`; `None` if it has a fraction or more bits.
+    #[must_use]
+    pub fn to_i64(&self) -> Option<i64> {
+        if self.mantissa.is_zero() {
+            return Some(0);
+        }
+        if self.exponent >= 0 {
+            return self.to_integer()?.to_i64();
+        }
+        let shift = u64::from(self.exponent.unsigned_abs()) * u64::from(DIGIT_BITS);
+        let is_whole = self.mantissa.trailing_zeros()? >= shift;
+        is_whole.then(|| &self.mantissa >> shift)?.to_i64()
+    }
+
     /// Returns the nearest `f64`, ties to even; `None` if it is infinite.
     #[must_use]
     pub fn to_f64(&self) -> Option<f64> {

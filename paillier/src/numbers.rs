@@ -200,6 +200,16 @@ pub fn numbers(values: &[f64], exponent: Option<i32>) -> Result<Vec<Number>> {
     values.iter().enumerate().map(number).collect()
 }
 
+/// Converts numbers to `i64`.
+///
+/// # Errors
+/// [`NotAnInteger`](Error::NotAnInteger).
+pub fn to_i64(numbers: &[Number]) -> Result<Vec<i64>> {
+    let value =
+        |(row, number): (usize, &Number)| number.to_i64().ok_or(Error::NotAnInteger { row });
+    numbers.iter().enumerate().map(value).collect()
+}
+
 /// Converts numbers to the nearest `f64`.
 ///
 /// # Errors

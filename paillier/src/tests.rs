@@ -10,7 +10,7 @@ use num_traits::{One, Zero};
 
 use crate::{
     Ciphertexts, Decryptor, EncryptedNumbers, Encryptor, Error, Number, Packing, Primes,
-    PrivateKey, PublicKey, numbers, to_f64,
+    PrivateKey, PublicKey, numbers, to_f64, to_i64,
 };
 
 /// A key with its preparations, which all tests share.
@@ -184,6 +184,19 @@ fn floats_return_with_their_exponents() {
     assert_eq!(numbers(&[1e308], Some(i32::MAX)).unwrap(), [Number::new(0.into(), i32::MAX)]);
     assert_eq!(to_f64(&[Number::new(1.into(), i32::MAX)]), Err(Error::Overflow { row: 0 }));
     assert_eq!(to_f64(&[Number::new(1.into(), i32::MIN)]), Ok(vec![0.0]));
+}
+
+#[test]
+fn integers_of_64_bits_return() {
+    let values = [0, 1, -1, i64::MAX, i64::MIN].map(|value| Number::from(BigInt::from(value)));
+    assert_eq!(to_i64(&values), Ok(vec![0, 1, -1, i64::MAX, i64::MIN]));
+    let of = |mantissa: i64, exponent| Number::new(mantissa.into(), exponent);
+    assert_eq!(to_i64(&[of(-7, 2), of(-7 << 8, -2)]), Ok(vec![-7 << 8, -7]));
+    assert_eq!(to_i64(&[of(0, i32::MAX), of(0, i32::MIN)]), Ok(vec![0, 0]));
+    let others = [of(1, 16), of(1 << 7, -2), of(1, i32::MAX), of(-1, i32::MIN)];
+    for other in others {
+        assert_eq!(to_i64(&[of(1, 0), other]), Err(Error::NotAnInteger { row: 1 }));
+    }
 }
 
 /// Doubles against their own arithmetic: quotients of integers by powers of two are rounded once.

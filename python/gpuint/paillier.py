@@ -158,6 +158,13 @@ class PublicKey:
         floats = _floats(values)
         if floats is not None:
             numbers = encryptor.encrypt_floats(floats, exponent)
+        elif (
+            isinstance(values, np.ndarray)
+            and values.dtype.kind in "iu"
+            and (np.can_cast(values.dtype, np.int64))
+        ):
+            integers = np.ascontiguousarray(column(values, "values"), np.int64)
+            numbers = encryptor.encrypt_integers(integers, _lowest(exponent))
         else:
             numbers = encryptor.encrypt(*_encoded(values, exponent))
         return EncryptedArray._of(numbers, self, device)
@@ -274,6 +281,32 @@ class PrivateKey:
 
         Raises `RangeError` with the lowest row whose number has overflowed.
         """
+        decryptor = self._decryptor(encrypted)
+        exponents = encrypted.exponents
+        if all(exponent < 0 for exponent in exponents):
+            return list(self.decrypt_array(encrypted).tolist())
+        mantissas, _ = decryptor.decrypt(encrypted._numbers)
+        return [_decoded(row, *number) for row, number in enumerate(zip(mantissas, exponents))]
+
+    def decrypt_array(
+        self, encrypted: EncryptedArray, dtype: npt.DTypeLike = np.float64
+    ) -> npt.NDArray[Any]:
+        """Decrypts to a numpy array: to the nearest floats, or to integers for `dtype=np.int64`.
+
+        Raises `RangeError` with the lowest row whose number has overflowed or, with integers, has a
+        fraction or more than 64 bits.
+        """
+        decryptor = self._decryptor(encrypted)
+        kind = np.dtype(dtype)
+        if kind == np.float64:
+            data = decryptor.decrypt_floats(encrypted._numbers)
+        elif kind == np.int64:
+            data = decryptor.decrypt_integers(encrypted._numbers)
+        else:
+            raise wrong_type("dtype", "float64 or int64", dtype)
+        return np.frombuffer(data, kind)
+
+    def _decryptor(self, encrypted: EncryptedArray) -> _gpuint.PaillierDecryptor:
         if not isinstance(encrypted, EncryptedArray):
             raise wrong_type("encrypted", "an EncryptedArray", encrypted)
         device = encrypted.device
@@ -282,11 +315,7 @@ class PrivateKey:
         if decryptor is None:
             decryptor = _gpuint.PaillierDecryptor.prepare(device._handle, self._key)
             self._decryptors[prepared] = decryptor
-        exponents = encrypted.exponents
-        if all(exponent < 0 for exponent in exponents):
-            return list(decryptor.decrypt_floats(encrypted._numbers))
-        mantissas, _ = decryptor.decrypt(encrypted._numbers)
-        return [_decoded(row, *number) for row, number in enumerate(zip(mantissas, exponents))]
+        return decryptor
 
     def __repr__(self) -> str:
         return f"<gpuint.paillier.PrivateKey of {self._public.n.bit_length()} bits>"
@@ -607,10 +636,7 @@ def _encode(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
 def _encoded(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
     """Encodes ints, or ints and floats in any order."""
     mantissas, exponents = [], []
-    # An int has no digits below 1.
-    lowest = 0 if exponent is None else min(exponent, 0)
-    if lowest < -_LARGEST_EXPONENT:
-        raise RangeError(f"exponent is at least {-_LARGEST_EXPONENT}")
+    lowest = _lowest(exponent)
     for row, value in enumerate(items(values, "values", "ints or floats")):
         integer = as_int(value)
         if integer is not None:
@@ -626,6 +652,14 @@ def _encoded(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
         else:
             raise wrong_type("values", "ints or floats", value)
     return mantissas, exponents
+
+
+def _lowest(exponent: int | None) -> int:
+    """Returns the exponent of ints, which have no digits below 1."""
+    lowest = 0 if exponent is None else min(exponent, 0)
+    if lowest < -_LARGEST_EXPONENT:
+        raise RangeError(f"exponent is at least {-_LARGEST_EXPONENT}")
+    return lowest
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 //! Paillier's cryptosystem, of the crate `gpuint-paillier`.
 
+use gpuint::num_bigint::BigInt;
 use gpuint_paillier::{
     Decryptor, EncryptedNumbers, Encryptor, Error, Number as FixedPoint, Packing, Primes,
-    PrivateKey, PublicKey, numbers, to_f64,
+    PrivateKey, PublicKey, numbers, to_f64, to_i64,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
@@ -28,6 +29,7 @@ fn exception_of_paillier(py: Python<'_>, error: &Error) -> PyErr {
         Error::PlaintextRange { row }
         | Error::NotFinite { row }
         | Error::Overflow { row }
+        | Error::NotAnInteger { row }
         | Error::ExponentRange { row }
         | Error::NotACiphertext { row }
         | Error::NoSuchGroup { row, .. } => ("RangeError", Some(*row)),
@@ -180,6 +182,23 @@ impl PaillierEncryptor {
         encrypted.map(PaillierNumbers)
     }
 
+    /// Encrypts integers as multiples of `16**exponent`, which is at most 0.
+    fn encrypt_integers(
+        &self,
+        py: Python<'_>,
+        values: Integers,
+        exponent: i32,
+    ) -> PyResult<PaillierNumbers> {
+        let values = values.as_slice();
+        let shift = 4 * u64::from(exponent.unsigned_abs());
+        let number = |&value| FixedPoint::new(BigInt::from(value) << shift, exponent);
+        let encrypted = detached(py, || {
+            let numbers: Vec<FixedPoint> = values.iter().map(number).collect();
+            self.0.encrypt_numbers(&numbers)
+        });
+        encrypted.map(PaillierNumbers)
+    }
+
     /// Makes numbers of ciphertexts that were computed elsewhere.
     fn of_ciphertexts(
         &self,
@@ -289,9 +308,24 @@ impl PaillierDecryptor {
         detached(py, || self.0.decrypt_numbers(&numbers.0)).map(parts)
     }
 
-    /// Decrypts to the nearest floats.
-    fn decrypt_floats(&self, py: Python<'_>, numbers: &PaillierNumbers) -> PyResult<Vec<f64>> {
-        detached(py, || to_f64(&self.0.decrypt_numbers(&numbers.0)?))
+    /// Decrypts to the bytes of the nearest floats.
+    fn decrypt_floats<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: &PaillierNumbers,
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let values = detached(py, || to_f64(&self.0.decrypt_numbers(&numbers.0)?))?;
+        bytes_of(py, &values, f64::to_ne_bytes)
+    }
+
+    /// Decrypts to the bytes of integers of 64 bits.
+    fn decrypt_integers<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: &PaillierNumbers,
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let values = detached(py, || to_i64(&self.0.decrypt_numbers(&numbers.0)?))?;
+        bytes_of(py, &values, i64::to_ne_bytes)
     }
 }
 

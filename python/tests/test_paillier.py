@@ -40,6 +40,31 @@ def test_values_return(key, encrypt):
     assert key.decrypt(encrypt([])) == []
 
 
+def test_numpy_arrays_return(key, encrypt):
+    numbers = np.array([0, -1, 2**62, -(2**63), 7], np.int64)
+    encrypted = encrypt(numbers)
+    assert encrypted.exponents == [0] * 5
+    back = key.decrypt_array(encrypted, np.int64)
+    assert back.dtype == np.int64 and (back == numbers).all()
+    assert (key.decrypt_array(encrypted) == numbers.astype(np.float64)).all()
+    # Strides, other widths, ints above 64 bits, and digits below 1.
+    assert key.decrypt(encrypt(numbers[::2])) == [0, 2**62, 7]
+    assert key.decrypt(encrypt(np.array([3, -4], np.int8), exponent=-3)) == [3.0, -4.0]
+    assert key.decrypt(encrypt(np.array([2**64 - 1], np.uint64))) == [2**64 - 1]
+    assert key.decrypt_array(encrypt([5.0, -2.5]) * 2, int).tolist() == [10, -5]
+    floats = np.array([0.1, -2.5, 1e300])
+    assert (key.decrypt_array(encrypt(floats)) == floats).all()
+    for values in ([1, 0.5], [1, 2**63]):
+        with pytest.raises(gpuint.RangeError, match="not an integer") as caught:
+            key.decrypt_array(encrypt(values), np.int64)
+        assert caught.value.row == 1
+    with pytest.raises(TypeError, match="dtype"):
+        key.decrypt_array(encrypted, np.int32)
+    with pytest.raises(gpuint.MismatchError, match="values"):
+        encrypt(np.zeros((2, 2), np.int64))
+    assert key.decrypt_array(encrypt([])).shape == (0,)
+
+
 def test_equal_values_have_different_ciphertexts(key, encrypt):
     both = encrypt([7] * 20).ciphertexts() + encrypt([7] * 4, short=False).ciphertexts()
     assert len(set(both)) == 24
