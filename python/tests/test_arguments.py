@@ -146,6 +146,7 @@ def examples_of_paillier(device, folder):
         "ciphertexts": encrypted.ciphertexts(),
         "columns": ["a"],
         "device": device,
+        "dtype": np.float64,
         "encrypted": encrypted,
         "exponent": -2,
         "exponents": encrypted.exponents,
