@@ -692,8 +692,8 @@ fn unknowns_of_prime_gap_searches_are_read() {
         assert_eq!(run.status, Some(1), "{}", run.stderr);
         assert!(run.stdout.contains(reason), "{}", run.stdout);
     }
-    // Run lengths: 2 and 300 below, 4, 80 and 80 + 44 above, which ends with a backslash; bytes above
-    // 127, and a first distance that looks like the end of a part.
+    // Run lengths: 2 and 300 below, 4, 80 and 80 + 44 above, which ends with a backslash; bytes
+    // above 127, and a first distance that looks like the end of a part.
     let runs = [&b"5 : -2 +3 | 022Z | 040|0\\\n"[..], b"7 : -2 +1 | 0|0\xaf | 2\x85\n"].concat();
     let run_lengths = run(&[&folder.write(name, runs), "--sieve=0"], "");
     let expected = [

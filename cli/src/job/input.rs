@@ -23,9 +23,9 @@ pub enum InputError {
     SameFile { input: String, written: String },
 }
 
-/// Hash of the input that a job has read, by which a resumed job finds a changed input: XXH3 with 128
-/// bits, which takes a few percent of the time of reading. It is no defence against an author of
-/// the input.
+/// Hash of the input that a job has read, by which a resumed job finds a changed input: XXH3 with
+/// 128 bits, which takes a few percent of the time of reading. It is no defence against an author
+/// of the input.
 #[derive(Clone, Default)]
 pub struct InputHash(Xxh3Default);
 
