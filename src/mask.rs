@@ -8,7 +8,7 @@ use std::fmt;
 
 use gpuint_catalogue::{DigitKind, Op, Shape};
 
-use crate::backend::host::{collected, reserved_vec, zeroed_vec};
+use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::backend::{Buffer, Operands, Params};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -138,7 +138,7 @@ impl Mask {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn count(&self) -> Result<usize> {
-        Ok(self.words()?.iter().map(|word| word.count_ones() as usize).sum())
+        Ok(ones(&self.words()?))
     }
 
     /// Makes a mask of `bits`, one a row.
@@ -159,8 +159,14 @@ impl Mask {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn indices(&self) -> Result<Vec<usize>> {
         let words = self.words()?;
-        let is_set = |row: &usize| words[row / WORD] >> (row % WORD) & 1 == 1;
-        collected((0..self.rows).filter(is_set))
+        let mut indices = reserved_vec(ones(&words))?;
+        for (index, mut word) in words.into_iter().enumerate() {
+            while word != 0 {
+                indices.push(index * WORD + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+        Ok(indices)
     }
 
     /// Returns the rows that are set in both masks. Functions of masks are computed on the device.
@@ -299,4 +305,9 @@ impl Mask {
         }
         Ok(&mut self.words)
     }
+}
+
+/// Returns the number of bits that are set.
+fn ones(words: &[u32]) -> usize {
+    words.iter().map(|word| word.count_ones() as usize).sum()
 }

@@ -16,10 +16,10 @@ impl View<'_> {
     pub(crate) fn is_probable_prime(&self) -> Result<Mask> {
         let View { strategy, .. } = *self;
         let strong = self.is_strong_probable_prime(&BigUint::from(2u32))?;
-        let left = strong.indices()?;
-        if left.len() == self.len() {
+        if strong.count()? == self.len() {
             return self.is_strong_lucas_probable_prime();
         }
+        let left = strong.indices()?;
         let rows = self.gather(&left)?;
         let lucas = View { batch: &rows, strategy }.is_strong_lucas_probable_prime()?.to_bools()?;
         let mut passes: Vec<bool> = zeroed_vec(self.len())?;
