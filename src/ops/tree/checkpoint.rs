@@ -200,8 +200,19 @@ impl<'c> Records<'c> {
     }
 }
 
-fn write_words(out: &mut dyn Write, words: &[u64]) -> io::Result<()> {
+pub(super) fn write_words(out: &mut dyn Write, words: &[u64]) -> io::Result<()> {
     words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
+}
+
+/// Reads words of a record.
+pub(super) fn read_words<const N: usize>(content: &mut dyn Read) -> io::Result<[u64; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        let mut bytes = [0; 8];
+        content.read_exact(&mut bytes)?;
+        *word = u64::from_le_bytes(bytes);
+    }
+    Ok(words)
 }
 
 /// Content of a record.
@@ -213,13 +224,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn words<const N: usize>(&mut self) -> io::Result<[u64; N]> {
-        let mut words = [0; N];
-        for word in &mut words {
-            let mut bytes = [0; 8];
-            self.content.read_exact(&mut bytes)?;
-            *word = u64::from_le_bytes(bytes);
-        }
-        Ok(words)
+        read_words(self.content)
     }
 
     /// Returns level, bits and number of rows of the next batch; `None` at the end.
@@ -267,7 +272,71 @@ fn kept(result: &mut Result<()>, error: Error) -> io::Error {
     io::Error::other("the device failed")
 }
 
-/// The error for a record of rows of other widths, or of another tree.
-fn other() -> io::Error {
+/// The error for a record of rows of other widths, or of other rows.
+pub(super) fn other() -> io::Error {
     io::ErrorKind::InvalidData.into()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::HashMap;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::{Mutex, MutexGuard};
+
+    use super::*;
+
+    /// Records in memory, each of which ends its call by a panic.
+    #[derive(Default)]
+    pub(in crate::ops::tree) struct Ending {
+        records: Mutex<HashMap<String, Vec<u8>>>,
+        /// Names of the records at which calls ended.
+        ends: Mutex<Vec<String>>,
+    }
+
+    impl Ending {
+        /// Repeats a call until it ends without a record. Returns its result and the number of
+        /// calls that ended at a record.
+        pub(in crate::ops::tree) fn calls_to_the_end<R>(
+            &self,
+            call: impl Fn(&Self) -> R,
+        ) -> (R, usize) {
+            let before = self.ends().len();
+            loop {
+                if let Ok(result) = catch_unwind(AssertUnwindSafe(|| call(self))) {
+                    return (result, self.ends().len() - before);
+                }
+            }
+        }
+
+        pub(in crate::ops::tree) fn ends(&self) -> MutexGuard<'_, Vec<String>> {
+            self.ends.lock().unwrap()
+        }
+
+        /// Removes the last byte of every record.
+        pub(in crate::ops::tree) fn cut_short(&self) {
+            self.records.lock().unwrap().values_mut().for_each(|record| drop(record.pop()));
+        }
+    }
+
+    impl Checkpoint for Ending {
+        fn is_due(&self) -> bool {
+            true
+        }
+
+        fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+            let mut record = Vec::new();
+            write(&mut record).unwrap();
+            self.records.lock().unwrap().insert(name.to_owned(), record);
+            self.ends().push(name.to_owned());
+            resume_unwind(Box::new(name.to_owned()));
+        }
+
+        fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
+            let record = self.records.lock().unwrap().get(name).cloned();
+            record.is_some_and(|record| {
+                let mut content = record.as_slice();
+                read(&mut content).is_ok() && content.is_empty()
+            })
+        }
+    }
 }

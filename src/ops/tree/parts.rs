@@ -544,15 +544,12 @@ fn fraction(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-    use std::io::{self, Read, Write};
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use num_integer::Integer;
 
     use super::*;
+    use crate::ops::tree::checkpoint::tests::Ending;
 
     /// Checks the cofactors in parts of at most `most` bits against direct products.
     fn check(device: &Device, values: &[BigUint], numbers: &[BigUint], most: u64) -> usize {
@@ -662,31 +659,6 @@ mod tests {
         }
     }
 
-    /// Records in memory, each of which ends its call by a panic.
-    #[derive(Default)]
-    struct Ending(Mutex<HashMap<String, Vec<u8>>>);
-
-    impl Checkpoint for Ending {
-        fn is_due(&self) -> bool {
-            true
-        }
-
-        fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
-            let mut record = Vec::new();
-            write(&mut record).unwrap();
-            self.0.lock().unwrap().insert(name.to_owned(), record);
-            resume_unwind(Box::new(name.to_owned()));
-        }
-
-        fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
-            let record = self.0.lock().unwrap().get(name).cloned();
-            record.is_some_and(|record| {
-                let mut content = record.as_slice();
-                read(&mut content).is_ok() && content.is_empty()
-            })
-        }
-    }
-
     #[test]
     fn calls_that_end_at_every_record_have_the_results_of_one() {
         let values: Vec<BigUint> =
@@ -695,20 +667,16 @@ mod tests {
         for (count, most, records) in [(1, 1 << 20, 12), (1, 3000, 40), (2, 3000, 20), (3, 1, 40)] {
             let devices = vec![Device::cpu(); count];
             let expected = divisors(&devices, &values, &old, most, None).unwrap();
-            let (checkpoint, mut calls) = (Ending::default(), 0);
-            let mut found = || loop {
-                let call = || divisors(&devices, &values, &old, most, Some(&checkpoint));
-                match catch_unwind(AssertUnwindSafe(call)) {
-                    Err(_) => calls += 1,
-                    Ok(found) => return found.unwrap(),
-                }
+            let checkpoint = Ending::default();
+            let found = || {
+                let call = |it: &Ending| divisors(&devices, &values, &old, most, Some(it)).unwrap();
+                checkpoint.calls_to_the_end(call).0
             };
             assert_eq!(found(), expected, "{count}, {most}");
             // Records that are cut short are not used.
-            for record in checkpoint.0.lock().unwrap().values_mut() {
-                record.pop();
-            }
+            checkpoint.cut_short();
             assert_eq!(found(), expected, "{count}, {most}");
+            let calls = checkpoint.ends().len();
             assert!(calls >= 2 * records, "{count}, {most}: {calls} calls ended at a record");
         }
     }

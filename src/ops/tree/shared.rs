@@ -20,13 +20,23 @@
 //!
 //! So the base is exact for every input, also for rows that divide each other and prime powers.
 //! Its numbers need not be primes: nobody asked for a factorization.
+//!
+//! # Records
+//! With a checkpoint, the record `base` has the numbers, their parts and the open ones between two
+//! steps: the divisors of all open numbers, or one random partition. A call that goes on from it
+//! first computes the divisors of the open numbers again. In words of 8 bytes with the lowest byte
+//! first, it has the number of partitions, the number of the latest ones without a split, the
+//! number of numbers and of open ones, and the open ones. For each number follow its length in
+//! bytes, the number of its parts, these parts and the bytes.
 
 use std::collections::HashMap;
+use std::io::{self, Read, Write};
 
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::DynProductTree;
+use super::checkpoint::{Checkpoint, other, read_words, write_words};
 use super::parts::{MAX_PART_BITS, cut};
 use crate::backend::host::{check_room, collected, zeroed_vec};
 use crate::batch::Batch;
@@ -62,6 +72,8 @@ struct Base {
     parts: Vec<Vec<usize>>,
     /// Number of random partitions so far.
     rounds: u64,
+    /// Number of partitions that split nothing since the last split.
+    failed: u32,
 }
 
 impl Base {
@@ -163,15 +175,15 @@ impl Base {
     }
 
     /// Splits numbers until all of them are coprime, by trees of at most `most` bits.
-    fn refine(&mut self, device: &Device, numbers: Vec<usize>, most: u64) -> Result<()> {
-        let mut open = numbers;
-        loop {
-            open.sort_unstable();
-            open.dedup();
-            open.retain(|&index| !self.numbers[index].is_one() && self.is_whole(index));
-            if open.len() < 2 {
-                return Ok(());
-            }
+    fn refine(
+        &mut self,
+        device: &Device,
+        numbers: Vec<usize>,
+        most: u64,
+        checkpoint: Option<&dyn Checkpoint>,
+    ) -> Result<()> {
+        let mut open = self.opened(numbers);
+        while open.len() > 1 {
             let rows = self.rows(device, &open)?;
             let divisors = rows.batch_gcd()?.to_biguints()?;
             let mut has_split = false;
@@ -184,10 +196,20 @@ impl Base {
                 }
             }
             if !has_split && !next.is_empty() {
-                next = self.split_some(device, &next, most)?;
+                next = self.split_some(device, &next, most, checkpoint)?;
             }
-            open = next;
+            open = self.opened(next);
+            self.save_if_due(checkpoint, &open);
         }
+        Ok(())
+    }
+
+    /// Returns the different whole numbers of `numbers`, but 1.
+    fn opened(&self, mut numbers: Vec<usize>) -> Vec<usize> {
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|&index| !self.numbers[index].is_one() && self.is_whole(index));
+        numbers
     }
 
     /// Splits some of distinct numbers, of which each divides the product of the others. Returns
@@ -195,11 +217,17 @@ impl Base {
     ///
     /// A density that splits numbers is likely to split their parts: several rounds follow each
     /// other before the divisors of all numbers are computed again.
-    fn split_some(&mut self, device: &Device, open: &[usize], most: u64) -> Result<Vec<usize>> {
+    fn split_some(
+        &mut self,
+        device: &Device,
+        open: &[usize],
+        most: u64,
+        checkpoint: Option<&dyn Checkpoint>,
+    ) -> Result<Vec<usize>> {
         const MAX_SPLITS: u32 = 8;
         let tries = 2 * open.len().ilog2() + 2;
         let mut parts = collected(open.iter().copied())?;
-        let (mut failed, mut splits) = (0, 0);
+        let (mut failed, mut splits) = (self.failed, 0);
         while failed < tries && splits < MAX_SPLITS && (failed == 0 || splits == 0) {
             interrupt::check()?;
             // Another partition in each round: numbers that stay whole are not tried with it again.
@@ -222,7 +250,11 @@ impl Base {
                 false => failed += 1,
             }
             parts = self.whole_parts(&parts)?;
+            // A call that goes on has as many densities left.
+            self.failed = if has_split { 0 } else { failed };
+            self.save_if_due(checkpoint, &parts);
         }
+        self.failed = 0;
         if splits == 0 {
             self.split_by_pairs(device, open)?;
             parts = self.whole_parts(open)?;
@@ -294,7 +326,68 @@ impl Base {
     fn rows(&self, device: &Device, indices: &[usize]) -> Result<DynBatch> {
         rows_of(device, indices.iter().map(|&index| &self.numbers[index]))
     }
+
+    /// Saves the base with the indices of its open numbers, if the checkpoint asks for it.
+    fn save_if_due(&self, checkpoint: Option<&dyn Checkpoint>, open: &[usize]) {
+        if let Some(checkpoint) = checkpoint.filter(|it| it.is_due()) {
+            checkpoint.save(RECORD, &mut |out| self.write(open, out));
+        }
+    }
+
+    fn write(&self, open: &[usize], out: &mut dyn Write) -> io::Result<()> {
+        let words = |out: &mut dyn Write, indices: &[usize]| {
+            indices.iter().try_for_each(|&index| write_words(out, &[index as u64]))
+        };
+        write_words(out, &[self.rounds, self.failed.into()])?;
+        words(out, &[self.numbers.len(), open.len()])?;
+        words(out, open)?;
+        for (number, parts) in self.numbers.iter().zip(&self.parts) {
+            let bytes = number.to_bytes_le();
+            words(out, &[bytes.len(), parts.len()])?;
+            words(out, parts)?;
+            out.write_all(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the base that is recorded, and the indices of its open numbers.
+    fn load(checkpoint: Option<&dyn Checkpoint>) -> Option<(Self, Vec<usize>)> {
+        let mut found = None;
+        let is_read = checkpoint?.load(RECORD, &mut |content| {
+            found = Some(Self::read(content)?);
+            Ok(())
+        });
+        found.filter(|_| is_read)
+    }
+
+    fn read(content: &mut dyn Read) -> io::Result<(Self, Vec<usize>)> {
+        let [rounds, failed, count, open] = read_words(content)?;
+        let failed = u32::try_from(failed).map_err(|_| other())?;
+        let indices = |content: &mut dyn Read, length: u64| {
+            let index = |word: u64| usize::try_from(word).ok().filter(|_| word < count);
+            let words = (0..length).map(|_| read_words(content));
+            let found = words.map(|it| it.and_then(|[word]| index(word).ok_or_else(other)));
+            found.collect::<io::Result<Vec<usize>>>()
+        };
+        let open = indices(content, open)?;
+        let mut base = Self { rounds, failed, ..Self::default() };
+        for _ in 0..count {
+            let [bytes, parts] = read_words(content)?;
+            let parts = indices(content, parts)?;
+            let mut number = Vec::new();
+            if content.take(bytes).read_to_end(&mut number)? as u64 != bytes {
+                return Err(other());
+            }
+            let index = base.index(BigUint::from_bytes_le(&number));
+            base.parts[index] = parts;
+        }
+        // Numbers are different.
+        if base.numbers.len() as u64 == count { Ok((base, open)) } else { Err(other()) }
+    }
 }
+
+/// Name of the record of a base.
+const RECORD: &str = "base";
 
 /// Returns numbers as rows of the narrowest shape on a device.
 fn rows_of<'n>(device: &Device, numbers: impl Iterator<Item = &'n BigUint>) -> Result<DynBatch> {
@@ -384,25 +477,42 @@ struct Factored {
 }
 
 impl Factored {
-    fn of(batch: &DynBatch) -> Result<Self> {
+    fn of(batch: &DynBatch, checkpoint: Option<&dyn Checkpoint>) -> Result<Self> {
         // Values are in a list and in a table.
         check_room(batch.len().saturating_mul(3), batch.shape().bytes() + size_of::<[usize; 8]>())?;
-        let device = batch.device();
         let values = distinct(batch)?;
-        let rows = DynBatch::from_biguints(device, batch.shape(), values.iter().map(|v| &v.0))?;
-        let divisors = rows.batch_gcd()?.to_biguints()?;
-        drop(rows);
-        let mut base = Base::default();
-        let mut indices = Vec::new();
-        for ((value, _), divisor) in values.iter().zip(&divisors) {
-            indices.push((!divisor.is_one()).then(|| base.index(value.clone())));
-        }
-        let flagged = indices.iter().zip(&divisors).filter_map(|(&index, d)| Some((index?, d)));
-        let open = base.split_small(device, &collected(flagged)?)?;
-        base.refine(device, open, MAX_PART_BITS)?;
-        let factors = |index: Option<usize>| index.map_or_else(Vec::new, |it| base.factors(it));
-        let factors = collected(indices.into_iter().map(factors))?;
+        let (mut base, open) = match Base::load(checkpoint) {
+            Some(loaded) => loaded,
+            None => {
+                let different = values.iter().map(|value| &value.0);
+                let rows = DynBatch::from_biguints(batch.device(), batch.shape(), different)?;
+                Self::flagged(&rows, &values, checkpoint)?
+            }
+        };
+        base.refine(batch.device(), open, MAX_PART_BITS, checkpoint)?;
+        // A value without an index is coprime to all others.
+        let index = |value: &BigUint| base.indices.get(value).copied();
+        let factors = values.iter().map(|(value, _)| index(value).map(|it| base.factors(it)));
+        let factors = collected(factors.map(Option::unwrap_or_default))?;
         Ok(Self { values, base, factors })
+    }
+
+    /// Returns the base of the values that have a common divisor with another one, split by it, and
+    /// the indices of its open numbers. `rows` are the values.
+    fn flagged(
+        rows: &DynBatch,
+        values: &[(BigUint, Vec<usize>)],
+        checkpoint: Option<&dyn Checkpoint>,
+    ) -> Result<(Base, Vec<usize>)> {
+        let divisors = rows.view().divisors(&[], checkpoint)?.to_biguints()?;
+        let mut base = Base::default();
+        let mut flagged = Vec::new();
+        for ((value, _), divisor) in values.iter().zip(&divisors).filter(|it| !it.1.is_one()) {
+            flagged.push((base.index(value.clone()), divisor));
+        }
+        let open = base.split_small(rows.device(), &flagged)?;
+        base.save_if_due(checkpoint, &open);
+        Ok((base, open))
     }
 }
 
@@ -428,7 +538,7 @@ impl DynBatch {
     /// # Errors
     /// As [`batch_gcd`](Self::batch_gcd).
     pub fn shared_factors(&self) -> Result<Vec<SharedFactors>> {
-        let Factored { values, base, factors } = Factored::of(self)?;
+        let Factored { values, base, factors } = Factored::of(self, None)?;
         let mut of_factor: HashMap<usize, Vec<usize>> = HashMap::new();
         for (value, of_value) in factors.iter().enumerate() {
             for (place, &factor) in of_value.iter().enumerate() {
@@ -487,7 +597,30 @@ impl DynBatch {
     /// # Errors
     /// As [`batch_gcd`](Self::batch_gcd).
     pub fn coprime_factors(&self) -> Result<Vec<(usize, Vec<BigUint>)>> {
-        let Factored { values, base, factors } = Factored::of(self)?;
+        self.coprime_factors_by(None)
+    }
+
+    /// Computes [`coprime_factors`](Self::coprime_factors), and saves intermediate results in a
+    /// checkpoint. A call with the records of an earlier one, with the same rows, goes on from them.
+    ///
+    /// Records are saved between two levels of the first tree, and then between the steps of the
+    /// splitting. A call that goes on computes the step since the last record again, and the common
+    /// divisors of the rows that are not split.
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    pub fn resumable_coprime_factors(
+        &self,
+        checkpoint: &dyn Checkpoint,
+    ) -> Result<Vec<(usize, Vec<BigUint>)>> {
+        self.coprime_factors_by(Some(checkpoint))
+    }
+
+    fn coprime_factors_by(
+        &self,
+        checkpoint: Option<&dyn Checkpoint>,
+    ) -> Result<Vec<(usize, Vec<BigUint>)>> {
+        let Factored { values, base, factors } = Factored::of(self, checkpoint)?;
         let mut found = Vec::new();
         for ((_, rows), of_value) in values.iter().zip(&factors) {
             if !of_value.is_empty() {
@@ -522,6 +655,7 @@ impl<T: Kernels> Batch<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::tree::checkpoint::tests::Ending;
 
     #[test]
     fn most_random_numbers_are_whole_after_their_small_primes() {
@@ -571,7 +705,7 @@ mod tests {
         for most in [MAX_PART_BITS, 2000] {
             let mut base = Base::default();
             let numbers: Vec<usize> = values.iter().map(|it| base.index(it.clone())).collect();
-            base.refine(&device, numbers.clone(), most).unwrap();
+            base.refine(&device, numbers.clone(), most, None).unwrap();
             for (&number, value) in numbers.iter().zip(&values) {
                 let factors = base.values(&base.factors(number));
                 assert_eq!(&factors.iter().product::<BigUint>(), value);
@@ -580,6 +714,30 @@ mod tests {
             // Two primes of a number are parted by a round with probability 1/2.
             assert!(base.rounds <= 3 * u64::from(primes.len().ilog2()), "{} rounds", base.rounds);
         }
+    }
+
+    #[test]
+    fn calls_that_end_at_every_record_have_the_factors_of_one() {
+        // Each key has both primes in other keys, and some are their own parts' partners.
+        let primes: Vec<u64> = primes(1 << 24..(1 << 24) + 4000).take(48).collect();
+        let pair = |a: usize, b: usize| BigUint::from(primes[a]) * primes[b];
+        let mut keys: Vec<BigUint> = (0..48).map(|it| pair(it, (5 * it + 1) % 48)).collect();
+        keys.extend([BigUint::from(primes[7]), pair(3, 3), BigUint::from(1009u32)]);
+        let rows = DynBatch::fitting(&Device::cpu(), &keys).unwrap();
+        let expected = rows.coprime_factors().unwrap();
+        assert_eq!(expected.len(), 50);
+        let checkpoint = Ending::default();
+        let found = |checkpoint: &Ending| {
+            checkpoint.calls_to_the_end(|checkpoint| rows.resumable_coprime_factors(checkpoint))
+        };
+        let (factors, calls) = found(&checkpoint);
+        assert_eq!(factors.unwrap(), expected);
+        let bases = checkpoint.ends().iter().filter(|name| *name == RECORD).count();
+        assert!(bases > 2 && calls > bases + 4, "{bases} of {calls}");
+        // Records that are cut short are not used.
+        checkpoint.cut_short();
+        assert_eq!(found(&checkpoint).0.unwrap(), expected);
+        assert!(checkpoint.ends().len() >= 2 * calls);
     }
 
     #[test]
