@@ -990,7 +990,7 @@ fn job_that_is_killed_at_its_records_goes_on_from_them() {
     };
     let counts = [stages("-levels", 0), stages("-levels", 1), stages("-root", 0)];
     assert!(kills > 8 && counts[0] > 3 && counts[1] > 3 && counts[2] > 0, "{kills}, {counts:?}");
-    for name in ["products", "divisors"] {
+    for name in ["products", "divisors", "factors-base"] {
         assert!(seen.iter().any(|it| it.0 == name), "{name}: {seen:?}");
     }
 }
@@ -1016,12 +1016,51 @@ fn job_that_cannot_replace_its_store_keeps_its_records() {
     let ended = Run::of(&job.wait_with_output().unwrap());
     ended.assert_error("was replaced by another program");
     let kept: BTreeSet<String> = records(&trees).into_iter().map(|record| record.0).collect();
-    assert!(kept.contains("products") && kept.contains("divisors"), "{kept:?}");
+    assert!(kept.contains("divisors") && kept.contains("factors-base"), "{kept:?}");
     let results = fs::read(&output).unwrap();
     let run = run_on(keys.as_bytes(), &[&options[..], &["--resume"]].concat());
     assert_eq!(run.status, 1, "{}", run.stderr);
     assert_eq!(fs::read(&output).unwrap(), results);
     assert!(Path::new(&store).exists() && !Path::new(&trees).exists());
+}
+
+#[test]
+fn checks_of_each_key_go_on_from_their_records() {
+    let folder = Scratch::new();
+    let numbers = (0..600u32).map(|it| format!("{}\n", BigUint::from(2 * it + 3).pow(90)));
+    let input = folder.write("keys.txt", numbers.collect::<String>().as_bytes());
+    let [output, trees] = ["out.txt", "out.txt.trees"].map(|name| folder.path(name));
+    let checks = ["--small-factors=40", "--fermat=3"];
+    let expected = run(&[&[&input[..]], &checks[..]].concat());
+    assert_eq!(expected.status, 1, "{}", expected.stderr);
+    let options =
+        [&[&input[..], "-o", &output, "--checkpoint=0", "--resume"], &checks[..]].concat();
+    let of_checks = || {
+        let mut found = records(&trees);
+        found.retain(|(name, _)| ["small", "close"].contains(&name.as_str()));
+        found
+    };
+    let mut seen = BTreeSet::new();
+    loop {
+        let known = of_checks();
+        let mut job = program();
+        let mut job = job.args(&options).stderr(Stdio::null()).spawn().unwrap();
+        while of_checks() == known && job.try_wait().unwrap().is_none() {}
+        job.kill().unwrap();
+        job.wait().unwrap();
+        if Path::new(&output).exists() {
+            break;
+        }
+        let before = seen.len();
+        seen.extend(of_checks());
+        assert!(seen.len() > before, "{seen:?}");
+    }
+    assert_eq!(fs::read_to_string(&output).unwrap(), expected.stdout);
+    // Checks with their parameters.
+    for (name, parameter) in [("small", 40), ("close", 3)] {
+        let is_of = |(at, head): &(String, Vec<u8>)| at == name && head[0] == parameter;
+        assert!(seen.iter().any(is_of), "{name}: {seen:?}");
+    }
 }
 
 #[test]

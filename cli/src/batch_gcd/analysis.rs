@@ -12,7 +12,7 @@ use super::budget::{Budget, OverBudget};
 use super::distinct::Distinct;
 use super::keys::{Collection, Stored};
 use super::progress::{Phase, Stages};
-use super::records::{Divided, Records};
+use super::records::{Divided, Records, Stage};
 use super::shared::{self, Class, Factor};
 use super::weak;
 use crate::job::signals::STOP;
@@ -119,8 +119,7 @@ impl Analyzer<'_, '_> {
         let stopped = || STOP.load(Ordering::Relaxed);
         let mut found = interruptible(stopped, || self.compute(old, new))?;
         if let Some(steps) = self.checks.fermat {
-            self.stages.begin(Phase::Factors, "close factors");
-            found.findings.extend(close_factors(self.keys, new, steps)?);
+            found.findings.extend(self.close_factors(new, steps)?);
         }
         found.findings.sort_by_key(|finding| (finding.key, finding.weakness));
         Ok(found)
@@ -136,12 +135,12 @@ impl Analyzer<'_, '_> {
         if !divisors.is_empty() && !old.is_empty() {
             let product = product_of(divisors.iter().map(|found| &found.1));
             let text = "stored keys that share a factor";
-            divisors.extend(self.against(old, &product, Phase::Divisors, text)?);
+            divisors.extend(self.against(old, &product, (Phase::Divisors, text), Stage::STORED)?);
         }
         stages.begin(Phase::Factors, &format!("factors of {} keys", divisors.len()));
         let sharing: BTreeSet<usize> = divisors.into_iter().map(|found| found.0).collect();
         let sharing: Vec<usize> = sharing.into_iter().collect();
-        let mut findings: Vec<Finding> = shared::split(device, keys, &sharing)?
+        let mut findings: Vec<Finding> = shared::split(device, keys, &sharing, self.records)?
             .into_iter()
             .map(|(key, factors)| Finding { key, weakness: Weakness::SharedFactor, factors })
             .collect();
@@ -158,7 +157,6 @@ impl Analyzer<'_, '_> {
     /// all that the smaller classes share with it, and are shorter than its product.
     fn sharing(&self, classes: &[Class]) -> Result<(Vec<Divided>, Vec<BigUint>), AnalysisError> {
         let Self { pool, device, keys, records, stages, .. } = *self;
-        let due = || records.filter(|records| records.is_due());
         let mut products = records.map_or_else(Vec::new, Records::products);
         for (index, class) in classes.iter().enumerate().skip(products.len()) {
             products.push(Vec::new());
@@ -166,12 +164,12 @@ impl Analyzer<'_, '_> {
                 let text = format!("products of {} keys of {} bits", class.len(), class.bits());
                 stages.begin(Phase::Products, &text);
                 products[index] = class.products(device, keys)?;
-                if let Some(records) = due() {
+                if let Some(records) = records.filter(|records| records.is_due()) {
                     records.save_products(&products);
                 }
             }
         }
-        let (compared, mut found) = records.map_or_else(Default::default, Records::divisors);
+        let (compared, mut found) = self.recorded(Stage::DIVISORS);
         for (index, class) in classes.iter().enumerate().skip(compared) {
             stages.begin(Phase::Divisors, &format!("common divisors of {} keys", class.len()));
             let mut numbers = self.stored.products.clone();
@@ -180,12 +178,23 @@ impl Analyzer<'_, '_> {
                 numbers.push(product_of(found.iter().map(|(_, divisor)| divisor)));
             }
             found.extend(class.sharing(pool, keys, &numbers, records)?);
-            if let Some(records) = due() {
-                records.save_divisors(index + 1, &found);
-            }
+            self.record(Stage::DIVISORS, index + 1, &found);
         }
         products.truncate(if self.is_stored { products.len() } else { 0 });
         Ok((found, products.into_iter().flatten().collect()))
+    }
+
+    /// Returns the number of classes or keys of a stage that are recorded, and the divisors found
+    /// in them.
+    fn recorded(&self, stage: Stage) -> (usize, Vec<Divided>) {
+        self.records.map_or_else(Default::default, |records| records.found(stage))
+    }
+
+    /// Saves the divisors found in the first `done` classes or keys of a stage, if a record is due.
+    fn record(&self, stage: Stage, done: usize, found: &[Divided]) {
+        if let Some(records) = self.records {
+            records.save_found_if_due(stage, done, found);
+        }
     }
 
     /// Returns the keys among `indices` that share a factor with a number, with their divisors.
@@ -193,16 +202,26 @@ impl Analyzer<'_, '_> {
         &self,
         indices: &[usize],
         number: &BigUint,
-        phase: Phase,
-        text: &str,
+        (phase, text): (Phase, &str),
+        stage: Stage,
     ) -> Result<Vec<Divided>, AnalysisError> {
         self.stages.begin(phase, text);
         let classes = Class::all(self.keys, indices);
-        let mut found = Vec::new();
-        for (bits, bytes, part) in shared::parts_against(self.device, &classes, number) {
+        let parts = shared::parts_against(self.device, &classes, number);
+        let (done, mut found) = self.recorded(stage);
+        let mut end = 0;
+        for (bits, bytes, part) in parts {
+            end += part.len();
+            // Parts of another device may end elsewhere.
+            let left = end.saturating_sub(done).min(part.len());
+            if left == 0 {
+                continue;
+            }
+            let part = &part[part.len() - left..];
             self.budget.charge("the product trees", bytes)?;
             found.extend(shared::sharing_with(self.device, self.keys, (bits, part), number)?);
             self.budget.release(bytes);
+            self.record(stage, end, &found);
         }
         Ok(found)
     }
@@ -212,12 +231,40 @@ impl Analyzer<'_, '_> {
         let primes = weak::primes(limit);
         let numbers: Vec<BigUint> = primes.iter().map(|&prime| prime.into()).collect();
         let product = threads::install(|| shared::product(&numbers));
-        let found = self.against(new, &product, Phase::Factors, "small factors")?;
+        let phase = (Phase::Factors, "small factors");
+        let found = self.against(new, &product, phase, Stage::small_factors(limit))?;
         let finding = |(key, divisor): Divided| {
             let factors = weak::small_factors(&self.keys.modulus(key), &divisor, &primes);
             by_itself(key, Weakness::SmallFactor, factors)
         };
         Ok(threads::install(|| found.into_par_iter().map(finding).collect()))
+    }
+
+    /// Returns the keys with two close factors.
+    fn close_factors(&self, new: &[usize], steps: u64) -> Result<Vec<Finding>, AnalysisError> {
+        /// Keys between two records.
+        const PART: usize = 256;
+        self.stages.begin(Phase::Factors, "close factors");
+        let find = |&key: &usize| {
+            if STOP.load(Ordering::Relaxed) {
+                return Some(Err(AnalysisError::Interrupted));
+            }
+            let [factor, _] = weak::close_factors(&self.keys.modulus(key), steps)?;
+            Some(Ok((key, factor)))
+        };
+        let stage = Stage::close_factors(steps);
+        let (mut done, mut found) = self.recorded(stage);
+        for part in new[done.min(new.len())..].chunks(PART) {
+            let in_part = || part.par_iter().filter_map(find).collect::<Result<Vec<_>, _>>();
+            found.extend(threads::install(in_part)?);
+            done += part.len();
+            self.record(stage, done, &found);
+        }
+        let finding = |(key, factor): Divided| {
+            let other = self.keys.modulus(key) / &factor;
+            by_itself(key, Weakness::CloseFactors, vec![factor, other])
+        };
+        Ok(found.into_iter().map(finding).collect())
     }
 }
 
@@ -226,22 +273,6 @@ fn product_of<'d>(divisors: impl Iterator<Item = &'d BigUint>) -> BigUint {
     let different: HashSet<&BigUint> = divisors.collect();
     let different: Vec<BigUint> = different.into_iter().cloned().collect();
     threads::install(|| shared::product(&different))
-}
-
-/// Returns the keys with two close factors.
-fn close_factors(
-    keys: &Collection,
-    new: &[usize],
-    steps: u64,
-) -> Result<Vec<Finding>, AnalysisError> {
-    let find = |&key: &usize| {
-        if STOP.load(Ordering::Relaxed) {
-            return Some(Err(AnalysisError::Interrupted));
-        }
-        let factors = weak::close_factors(&keys.modulus(key), steps)?;
-        Some(Ok(by_itself(key, Weakness::CloseFactors, factors.to_vec())))
-    };
-    threads::install(|| new.par_iter().filter_map(find).collect())
 }
 
 fn by_itself(key: usize, weakness: Weakness, factors: Vec<BigUint>) -> Finding {

@@ -13,6 +13,7 @@
 //! It is replaced as a whole by a renaming. A file of another length or hash is no record, and its
 //! work is done again.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -35,8 +36,34 @@ const HASH_BYTES: usize = 32;
 const RECORD: &str = ".record";
 const NEW: &str = ".new";
 
-/// A key that shares a factor, and its greatest common divisor with other keys.
+/// A key, and a divisor of it that was found.
 pub(crate) type Divided = (usize, BigUint);
+
+/// Work on classes or keys in order, whose results are divisors of keys.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stage {
+    /// Name of its record.
+    name: &'static str,
+    /// Option on which the results depend, or 0.
+    parameter: u64,
+}
+
+impl Stage {
+    /// Common divisors of new keys, by classes.
+    pub(crate) const DIVISORS: Self = Self { name: "divisors", parameter: 0 };
+    /// Stored keys that share a factor with new ones.
+    pub(crate) const STORED: Self = Self { name: "stored", parameter: 0 };
+
+    /// Factors up to a limit.
+    pub(crate) fn small_factors(limit: u32) -> Self {
+        Self { name: "small", parameter: limit.into() }
+    }
+
+    /// Factors found by steps of Fermat's method.
+    pub(crate) fn close_factors(steps: u64) -> Self {
+        Self { name: "close", parameter: steps }
+    }
+}
 
 /// Least time between two records by default.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -175,9 +202,9 @@ impl Records {
         RecordsError::Folder { path: self.folder.clone(), source }
     }
 
-    /// Returns the records of the trees over a class of keys of at most `bits` bits.
-    pub(crate) fn of_class(&self, bits: u64) -> ClassRecords<'_> {
-        ClassRecords { records: self, bits }
+    /// Returns the records of trees, whose names begin with a word.
+    pub(crate) fn of_trees(&self, word: impl Display) -> TreeRecords<'_> {
+        TreeRecords { records: self, word: word.to_string() }
     }
 
     /// Saves the products of classes.
@@ -204,10 +231,13 @@ impl Records {
         if is_read { products } else { Vec::new() }
     }
 
-    /// Saves the divisors of keys of the first `classes` classes.
-    pub(crate) fn save_divisors(&self, classes: usize, found: &[Divided]) {
-        self.save("divisors", &mut |out| {
-            write_words(out, [classes as u64])?;
+    /// Saves the divisors found in the first `done` classes or keys of a stage, if a record is due.
+    pub(crate) fn save_found_if_due(&self, stage: Stage, done: usize, found: &[Divided]) {
+        if !self.is_due() {
+            return;
+        }
+        self.save(stage.name, &mut |out| {
+            write_words(out, [stage.parameter, done as u64])?;
             for (key, divisor) in found {
                 write_words(out, [*key as u64])?;
                 write_number(out, divisor)?;
@@ -216,17 +246,21 @@ impl Records {
         });
     }
 
-    /// Returns the number of classes whose divisors are recorded, and the divisors.
-    pub(crate) fn divisors(&self) -> (usize, Vec<Divided>) {
-        let (mut classes, mut found) = (0, Vec::new());
-        let is_read = self.load("divisors", &mut |content| {
-            classes = next_word(content)?.unwrap_or(0) as usize;
+    /// Returns the number of classes or keys of a stage that are recorded, and the divisors found
+    /// in them.
+    pub(crate) fn found(&self, stage: Stage) -> (usize, Vec<Divided>) {
+        let (mut done, mut found) = (0, Vec::new());
+        let is_read = self.load(stage.name, &mut |content| {
+            if next_word(content)? != Some(stage.parameter) {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            done = next_word(content)?.unwrap_or(0) as usize;
             while let Some(key) = next_word(content)? {
                 found.push((key as usize, read_number(content)?));
             }
             Ok(())
         });
-        if is_read { (classes, found) } else { (0, Vec::new()) }
+        if is_read { (done, found) } else { (0, Vec::new()) }
     }
 
     /// Returns true if the next intermediate result is to be saved.
@@ -318,23 +352,24 @@ fn head_of(path: &Path) -> Option<[u8; MAGIC.len() + HASH_BYTES]> {
     Some(head).filter(|head| head.starts_with(MAGIC))
 }
 
-/// Records of the trees over a class of keys.
-pub(crate) struct ClassRecords<'r> {
+/// Records of trees.
+pub(crate) struct TreeRecords<'r> {
     records: &'r Records,
-    bits: u64,
+    /// The first word of the names.
+    word: String,
 }
 
-impl Checkpoint for ClassRecords<'_> {
+impl Checkpoint for TreeRecords<'_> {
     fn is_due(&self) -> bool {
         self.records.is_due()
     }
 
     fn save(&self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
-        self.records.save(&format!("{} {name}", self.bits), write);
+        self.records.save(&format!("{} {name}", self.word), write);
     }
 
     fn load(&self, name: &str, read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>) -> bool {
-        self.records.load(&format!("{} {name}", self.bits), read)
+        self.records.load(&format!("{} {name}", self.word), read)
     }
 }
 

@@ -86,7 +86,7 @@ impl Class {
         numbers: &[BigUint],
         records: Option<&Records>,
     ) -> Result<Vec<Divided>> {
-        let records = records.map(|records| records.of_class(self.bits));
+        let records = records.map(|records| records.of_trees(self.bits));
         if let [device] = pool.devices() {
             let rows = rows(device, keys, self.bits, &self.keys)?;
             let divisors = match &records {
@@ -191,16 +191,21 @@ fn rows(device: &Device, keys: &Collection, bits: u64, indices: &[usize]) -> Res
 }
 
 /// Splits the keys of a set that share factors: returns the factors of each key, ascending, whose
-/// product is the key.
+/// product is the key. It goes on from the records if there are any.
 pub(crate) fn split(
     device: &Device,
     keys: &Collection,
     indices: &[usize],
+    records: Option<&Records>,
 ) -> Result<Vec<(usize, Vec<Factor>)>> {
     let Some(bits) = indices.iter().map(|&key| keys.bits(key)).max() else {
         return Ok(Vec::new());
     };
-    let found = rows(device, keys, bits, indices)?.coprime_factors()?;
+    let rows = rows(device, keys, bits, indices)?;
+    let found = match records {
+        Some(records) => rows.resumable_coprime_factors(&records.of_trees("factors"))?,
+        None => rows.coprime_factors()?,
+    };
     let mut divided: HashMap<BigUint, Vec<usize>> = HashMap::new();
     for (row, factors) in &found {
         for factor in factors {
