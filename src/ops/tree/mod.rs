@@ -11,7 +11,7 @@
 //! Heninger, Z. Durumeric, E. Wustrow and J. Halderman, "Mining your Ps and Qs", USENIX Security
 //! 2012, descend with `P` modulo squares). It is computed up the tree beside the products, by two
 //! products a node, and its remainders go down the tree as fractions (`fractions.rs`), by two more:
-//! five products of the length of all rows a level, and six at the root (`reciprocal.rs`).
+//! five products of the length of all rows a level, and twelve at the root (`parts.rs`).
 //!
 //! A level has the narrowest shape that holds its nodes and the guard of the fractions, on the
 //! device of the rows; above 2^20 bits on the CPU, where the device has no products of long rows.
