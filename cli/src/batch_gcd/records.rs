@@ -13,7 +13,6 @@
 //! It is replaced as a whole by a renaming. A file of another length or hash is no record, and its
 //! work is done again.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -203,8 +202,8 @@ impl Records {
     }
 
     /// Returns the records of trees, whose names begin with a word.
-    pub(crate) fn of_trees(&self, word: impl Display) -> TreeRecords<'_> {
-        TreeRecords { records: self, word: word.to_string() }
+    pub(crate) fn of_trees(&self, word: impl Into<String>) -> TreeRecords<'_> {
+        TreeRecords { records: self, word: word.into() }
     }
 
     /// Saves the products of classes.

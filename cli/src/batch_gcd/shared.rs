@@ -86,7 +86,7 @@ impl Class {
         numbers: &[BigUint],
         records: Option<&Records>,
     ) -> Result<Vec<Divided>> {
-        let records = records.map(|records| records.of_trees(self.bits));
+        let records = records.map(|records| records.of_trees(self.bits.to_string()));
         if let [device] = pool.devices() {
             let rows = rows(device, keys, self.bits, &self.keys)?;
             let divisors = match &records {

@@ -601,7 +601,7 @@ impl DynBatch {
     }
 
     /// Computes [`coprime_factors`](Self::coprime_factors), and saves intermediate results in a
-    /// checkpoint. A call with the records of an earlier one, with the same rows, goes on from them.
+    /// checkpoint. A call with the records of an earlier one of the same rows goes on from them.
     ///
     /// Records are saved between two levels of the first tree, and then between the steps of the
     /// splitting. A call that goes on computes the step since the last record again, and the common
