@@ -9,11 +9,13 @@
 //! 5. `(a mod 2^64)^(1/p mod 2^62)` has `ceil(len / p)` bits, for odd `a` and `p` and roots shorter
 //!    than 64 bits: the odd residues modulo `2^64` are a group with the exponent `2^62`, in which
 //!    the root is unique, and `2^(len - 1) <= x^p < 2^len`;
-//! 6. `a^((q - 1) / p)` is 0 or 1 modulo a prime `q = 1 mod p`, for longer roots.
+//! 6. `a^((q - 1) / p)` is 0 or 1 modulo each prime `q = 1 mod p`.
 //!
 //! Of random rows 23 % pass 1 and 2. By 5, a root of `b` bits that does not exist passes with
-//! `2^(b - 64)`, for the time of one power of 64 bits; by 6 with `1 / p`. A root and its power
-//! decide on rows that pass. The host keeps the lowest limb and the length of each row.
+//! `2^(b - 64)`, for the time of one power of 64 bits. By 6 it passes with `1 / p` for each `q`;
+//! one division by a digit gives the residues modulo as many `q` as the digit has room for. A root
+//! and its power decide on rows that pass. By 5 alone, an odd row of 2^20 bits would take the roots
+//! of some 28 degrees from 16645 on. The host keeps the lowest limb and the length of each row.
 
 use super::{View, faces, shape_of};
 use crate::backend::host::collected;
@@ -40,11 +42,7 @@ impl View<'_> {
             let inverse = inverse_of(p);
             let may_be = |row: &Candidate| row.may_be_power(p, inverse);
             let rows = (0..self.len()).filter(|&row| may_be(&candidates[row]));
-            let mut rows = collected(rows)?;
-            let is_long = |&row: &usize| candidates[row].bits_of_root(p) >= u64::from(u64::BITS);
-            if p > 2 && rows.iter().any(is_long) {
-                rows = powers_modulo_prime(&bases, rows, p)?;
-            }
+            let mut rows = powers_modulo_primes(&bases, collected(rows)?, p)?;
             while !rows.is_empty() {
                 let powers = bases.gather(&rows)?;
                 let (roots, rests) = powers.nth_root_rem(p as usize)?;
@@ -59,6 +57,7 @@ impl View<'_> {
                     candidates[row] = Candidate { length, lowest, zeros: zeros / p, logarithm };
                 }
                 rows.retain(|&row| may_be(&candidates[row]));
+                rows = powers_modulo_primes(&bases, rows, p)?;
             }
         }
         Ok((bases, exponents))
@@ -177,27 +176,43 @@ fn lowest_limbs(rows: &DynBatch) -> Result<Vec<u64>> {
     collected(lowest.chunks_exact(shape.bytes()).map(limb))
 }
 
-/// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime
-/// `q = 1 mod p`: powers are 0, or of order `(q - 1) / p`. Others pass with probability `1 / p`.
-fn powers_modulo_prime(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
-    let Some(q) = (1..).map(|k| 2 * k * p + 1).find(|&q| is_prime(q)) else { return Ok(rows) };
-    if q >> bases.shape().digit.bits().min(32) != 0 {
+/// Leaves out rows that are no powers with the prime exponent `p` modulo the least primes
+/// `q = 1 mod p` whose product is a digit: powers are 0, or of order `(q - 1) / p`.
+fn powers_modulo_primes(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
+    if rows.is_empty() {
         return Ok(rows);
     }
-    let mut residues = bases.gather(&rows)?.rem_digit(q)?.into_iter();
-    rows.retain(|_| {
-        let mut square = residues.next().unwrap_or(0);
-        let (mut power, mut exponent) = (1, (q - 1) / p);
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                power = power * square % q;
-            }
-            square = square * square % q;
-            exponent >>= 1;
+    let most = u64::MAX >> (u64::BITS as usize - bases.shape().digit.bits());
+    let (mut product, mut moduli) = (1u64, Vec::new());
+    for q in (1..).map(|k| k * p + 1).filter(|&q| is_prime(q)) {
+        match product.checked_mul(q).filter(|&next| next <= most && q >> 32 == 0) {
+            Some(next) => product = next,
+            None => break,
         }
-        power <= 1
+        moduli.push(q);
+    }
+    if moduli.is_empty() {
+        return Ok(rows);
+    }
+    let mut residues = bases.gather(&rows)?.rem_digit(product)?.into_iter();
+    rows.retain(|_| {
+        let residue = residues.next().unwrap_or(0);
+        moduli.iter().all(|&q| power_modulo(residue % q, (q - 1) / p, q) <= 1)
     });
     Ok(rows)
+}
+
+/// The power of a number below `q < 2^32`, modulo `q`.
+fn power_modulo(mut base: u64, mut exponent: u64, q: u64) -> u64 {
+    let mut power = 1;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power = power * base % q;
+        }
+        base = base * base % q;
+        exponent >>= 1;
+    }
+    power
 }
 
 fn is_prime(n: u64) -> bool {
@@ -235,4 +250,31 @@ faces! {
     /// # Errors
     /// As [`wrapping_pow`](Self::wrapping_pow).
     fn is_perfect_power() -> NewMask;
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+    use crate::Device;
+
+    #[test]
+    fn rows_that_are_no_powers_are_left_out_by_primes() {
+        const OTHERS: usize = 200;
+        let device = Device::cpu();
+        let shape = device.shape_for(1024).unwrap();
+        let dividend = BigUint::from(10_007u32).pow(67);
+        for p in [2, 3, 5, 7, 17, 61] {
+            let others = (1..=OTHERS).map(|k| &dividend / k);
+            let powers = (2..50u32).map(|base| BigUint::from(base).pow(p));
+            let values: Vec<_> = others.chain(powers).collect();
+            let bases = DynBatch::from_biguints(&device, shape, &values).unwrap();
+            let rows: Vec<_> = (0..values.len()).collect();
+            let left = powers_modulo_primes(&bases, rows.clone(), u64::from(p)).unwrap();
+            let (wrong, right): (Vec<_>, Vec<_>) = left.into_iter().partition(|&row| row < OTHERS);
+            assert!(wrong.len() <= 1, "exponent {p}: {wrong:?}");
+            assert_eq!(right, rows[OTHERS..], "exponent {p}");
+        }
+    }
 }
