@@ -2,11 +2,12 @@
 // (windows.cuh).
 #pragma once
 #include "euclid/windows.cuh"
+#include "tuning/euclid.cuh"
 
 namespace gpuint {
 
 // out[0] = gcd(in[0], in[1]).
-template <class S, u32 WINDOW_BITS = 1024>
+template <class S, u32 WINDOW_BITS = WindowPolicy<S::BITS>::GCD_BITS>
 struct GcdWindowed : WindowedRows<S, 2, WINDOW_BITS> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     WindowedRows<S, 2, WINDOW_BITS> rows(o, shared);
@@ -24,7 +25,7 @@ struct GcdWindowed : WindowedRows<S, 2, WINDOW_BITS> {
 // in[0] = v, in[1] = n; out[0] = the inverse, or 0 and the row's bit of the mask if there is none.
 // Windows end with (a, b) = (0, 1) and the inverse t, or with (1, 0), where t = n and the inverse
 // is t - s.
-template <class S, u32 WINDOW_BITS = 1024>
+template <class S, u32 WINDOW_BITS = WindowPolicy<S::BITS>::INVERSE_BITS>
 struct InverseModWindowed : WindowedRows<S, 4, WINDOW_BITS> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     WindowedRows<S, 4, WINDOW_BITS> rows(o, shared);

@@ -1,12 +1,12 @@
-// Euclid's algorithm for wide rows: matrices of half-gcds of their leading 1024 bits, applied to
-// the whole numbers by wide products.
+// Euclid's algorithm for wide rows: matrices of half-gcds of their leading W bits, 768 or 1024,
+// applied to the whole numbers by wide products. Entries of matrices have E = W / 64 limbs.
 //
 // A warp has a unit of up to 32 rows in device memory and repeats two phases:
 // 1. Each lane computes the matrix of a row from a window in shared memory: floor(a / 2^s) and
-//    floor(b / 2^s), where s leaves the longer number 1024 bits. Its passes are those of euclid.cuh
-//    on one lane, so that Lehmer's steps are computed once a row.
-// 2. All lanes apply the matrices. A lane computes 16 limbs of u0 a - v0 b or of v1 b - u1 a: its
-//    columns of both products, of which the multiplier has 16 limbs. The rest of the columns, two
+//    floor(b / 2^s), where s leaves the longer number W bits. Its passes are those of euclid.cuh on
+//    one lane, so that Lehmer's steps are computed once a row.
+// 2. All lanes apply the matrices. A lane computes E limbs of u0 a - v0 b or of v1 b - u1 a: its
+//    columns of both products, of which the multiplier has E limbs. The rest of the columns, two
 //    limbs, goes to the lane above (carry.cuh). Negative terms are sums of complements (rows.cuh).
 //
 // Matrices are unordered: entries are nonnegative, u0 v1 - v0 u1 = 1, and
@@ -14,23 +14,22 @@
 // so a = v1 a' + v0 b', b = u1 a' + u0 b', and cofactors with a = -s v, b = t v modulo n keep
 //     s' = u0 s + v0 t,    t' = u1 s + v1 t,    s b + t a = n.
 //
-// Bounds of a window of W bits:
-// - s > 0, W = 1024: passes leave both numbers of the window at 2^513 or more. So entries are below
-//   2^511, and the matrix suits the whole numbers (half_gcd.cuh).
-// - s = 0: they leave both at 2^(W - 511) or more, so that entries are below 2^511. If W <= 511,
+// Bounds of a window whose longer number has B bits, with h = W / 2:
+// - s > 0, B = W: passes leave both numbers of the window at 2^(h + 1) or more. So entries are less
+//   than 2^(h - 1), and the matrix suits the whole numbers (half_gcd.cuh).
+// - s = 0: they leave both at 2^(B - h + 1) or more, so that entries are below 2^(h - 1). If B < h,
 //   they end with a zero.
 //
-// If a has 14 limbs or more beyond the length of b, and at least 16, the window has b 2^(32 e)
-// instead, 13 limbs shorter than a, and passes only subtract multiples Q of it from a: u0 = v1 = 1,
-// u1 = 0, v0 = Q 2^(32 e). The same with a and b exchanged. So the shorter number of a window has
-// at most 447 bits less than the longer one, and is above the bound: 577 > 513, or W - 447 > W -
-// 511.
+// If a has more than E - 3 limbs beyond the length of b, and at least E, the window has b 2^(32 e)
+// instead, E - 3 limbs shorter than a, and passes only subtract multiples Q of it from a: u0 = v1 =
+// 1, u1 = 0, v0 = Q 2^(32 e). The same with a and b exchanged. So the shorter number of a window
+// has at most 32 (E - 3) + 31 = h - 65 bits less than the longer one, and is above the bound.
 //
 // The first pass changes the numbers, unless it finds q = 1 and a - b below the bound: the windows
 // agree in their upper half. The smaller number is then subtracted from the larger one. Otherwise
-// passes end when the longer number has less than 64 bits beyond the bound, so it has lost 447 bits
-// or more, or when the shorter one falls below the bound, and the next window divides by it. So
-// every row ends, after a number of windows proportional to its length.
+// passes end when the longer number has less than 64 bits beyond the bound, so it has lost h - 65
+// bits or more, or when the shorter one falls below the bound, and the next window divides by it.
+// So every row ends, after a number of windows proportional to its length.
 #pragma once
 #include "core/carry.cuh"
 #include "core/limbs.cuh"
@@ -73,7 +72,7 @@ struct WindowBound : Unobserved {
 };
 
 // Rows of S in device memory, with NUMBERS numbers each: two, or with cofactors four.
-template <class S, u32 NUMBERS, u32 WINDOW_BITS = 1024>
+template <class S, u32 NUMBERS, u32 WINDOW_BITS>
 struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
   using Windows = EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32>;
   using Windows::number;
@@ -88,8 +87,9 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
   static constexpr u32 UNIT = min_of(32, max_of(1, (3u << 19) / S::BITS));  // most rows of a warp
   static constexpr u32 ENTRY_STRIDE = run_of(ENTRY);
   static constexpr u32 ENTRIES = 32 * ENTRY_STRIDE;
-  // A chunk in shared memory, so that eight lanes read words from different banks.
-  static constexpr u32 CHUNK_STRIDE = ENTRY + WORD;
+  // A chunk in shared memory: an odd number of words, so that eight lanes read words from different
+  // banks.
+  static constexpr u32 CHUNK_STRIDE = ENTRY % (2 * WORD) == 0 ? ENTRY + WORD : ENTRY;
   static constexpr u32 STAGED = 33 * CHUNK_STRIDE;
 
   static constexpr u32 ROWS = Windows::TEAMS;
@@ -338,10 +338,10 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
       const u32* const numbers = at(index + n, 0);
       u32* const to = team + n * STAGED;
       constexpr u32 WORDS = ENTRY / WORD;
-      const u32 at_limb = rank % WORDS * WORD;
       GPUINT_UNROLL(WORDS)
       for (u32 j = 0; j < WORDS; ++j) {
-        const int slot = static_cast<int>(32 / WORDS * j + rank / WORDS);
+        const int slot = static_cast<int>((32 * j + rank) / WORDS);
+        const u32 at_limb = (32 * j + rank) % WORDS * WORD;
         const u32 from = __shfl_sync(~0u, is_read ? offset : ~0u, slot);
         const bool exists = from != ~0u;
         u32 word[WORD] = {};
