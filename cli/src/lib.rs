@@ -84,6 +84,7 @@ mod paillier {
     pub(crate) mod errors;
     pub(crate) mod job;
     pub(crate) mod keys;
+    pub(crate) mod meter;
     pub(crate) mod opening;
     pub(crate) mod options;
     #[cfg(feature = "parquet")]

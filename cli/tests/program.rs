@@ -186,17 +186,28 @@ fn columns_are_encrypted_added_and_decrypted() {
     for part in ["\"task\":\"encrypt\"", "\"rows\":4", "\"key_bits\":1024"] {
         assert!(report.contains(part), "{report}");
     }
+    assert!(!messages.contains("seconds_left"), "{messages}");
     let content = fs::read_to_string(&encrypted).unwrap();
     assert!(content.starts_with("name,\"a, b\",amount\nx,1,\"{\"\"v\"\":\"\""), "{content}");
     let (status, decrypted, _) = files.run("decrypt", "key", &[&encrypted, "-camount"]);
     assert_eq!((status, decrypted), (Some(0), table.replace("1e-3", "0.001")));
 
-    let by_name = [&encrypted, "-camount", "--by", "name", "--chunk-rows=2"];
+    let by_name = [&encrypted, "-camount", "--by", "name", "--chunk-rows=2", "--progress"];
     let (status, sums, messages) = files.run("sum", "public", &by_name);
     assert_eq!(status, Some(0), "{messages}");
+    assert!(messages.starts_with("4 rows: "), "{messages}");
     let sums = files.write("sums.csv", &sums);
     let (_, decrypted, _) = files.run("decrypt", "key", &[&sums, "-camount"]);
     assert_eq!(decrypted, "name,amount\nx,0.501\ny,-7.0\nz,1e20\n");
+
+    let again = files.path("again.csv");
+    let arguments = [&input, "-camount", "-o", &again, "--json", "--progress"];
+    let (status, _, messages) = files.run("encrypt", "public", &arguments);
+    assert_eq!(status, Some(0), "{messages}");
+    let line = messages.lines().next().unwrap();
+    let object: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!((&object["phase"], &object["stage"]), (&"encrypt".into(), &"4 rows".into()));
+    assert_eq!(object["seconds_left"], 0.0);
 
     // A table without names, by another form and with one exponent.
     let input = files.write("rows.csv", "1\n2.26\n-3\n");

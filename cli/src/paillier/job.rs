@@ -9,6 +9,7 @@ use gpuint_paillier::PublicKey;
 
 use super::chunk::{Chunk, Results};
 use super::errors::AppError;
+use super::meter::Meter;
 use super::opening::{open_output, open_table};
 use super::options::Source;
 use super::report::Report;
@@ -17,7 +18,6 @@ use super::table::{Kind, Request};
 use crate::job::destination::Output;
 use crate::job::input::BUFFER;
 use crate::job::output::{Format, OutputError};
-use crate::job::progress::progress_bar;
 use crate::job::streams::Streams;
 
 /// Computes the results of rows.
@@ -71,7 +71,7 @@ impl ColumnJob<'_> {
             let _ = writeln!(stderr, "nothing to resume: starting at the first row");
         }
         watch();
-        let bar = progress_bar(progress, table.size(), table.passed());
+        let mut meter = Meter::new(self.task, source, progress, &*table);
         let mut rows = 0;
         let result = output.lines(&mut stdout).map_or(Ok(()), |lines| {
             let failed = |source| AppError::Write { source };
@@ -87,11 +87,11 @@ impl ColumnJob<'_> {
                 lines.write_all(&results).and_then(|()| lines.flush()).map_err(failed)?;
                 lines.passed(&table.position(), 0).map_err(failed)?;
                 rows += chunk.len() as u64;
-                bar.set_position(table.passed());
+                meter.passed(rows, &*table, stderr);
             }
             Err(AppError::Read { source: io::ErrorKind::Interrupted.into() })
         });
-        bar.finish_and_clear();
+        meter.clear();
         let result = result.and_then(|()| match &mut output {
             Output::File(file) => table.finish(file),
             _ => Ok(()),
@@ -107,6 +107,7 @@ impl ColumnJob<'_> {
             }
             return stopped(error, stop, stderr);
         }
+        meter.ended(rows, stderr);
         let (task, key, device) = (self.task, self.key, self.device);
         Report { task, rows, key, device, start }.write(source.json, &mut stdout, stderr)?;
         Ok(Status::Done)

@@ -90,6 +90,11 @@ pub(crate) struct Source {
     #[arg(long, requires = "output")]
     pub(crate) json: bool,
 
+    /// Write a line with the part of the table that is done and the time left to standard error
+    /// every 10 seconds, where that is no terminal; with --json an object, every second
+    #[arg(long)]
+    pub(crate) progress: bool,
+
     /// Rows that are computed at once
     #[arg(long, value_name = "ROWS", default_value = "16384")]
     pub(crate) chunk_rows: NonZeroUsize,

@@ -10,6 +10,7 @@ use gpuint_paillier::{EncryptedNumbers, Encryptor};
 use super::chunk::Chunk;
 use super::errors::AppError;
 use super::keys;
+use super::meter::Meter;
 use super::opening::{open_output, open_table};
 use super::options::{Sum, first_device};
 use super::report::Report;
@@ -18,7 +19,6 @@ use super::table::{Kind, Request};
 use crate::job::destination::Output;
 use crate::job::input::BUFFER;
 use crate::job::output::Format;
-use crate::job::progress::progress_bar;
 use crate::job::streams::Streams;
 
 /// Writes the sums of a column.
@@ -32,7 +32,7 @@ pub(super) fn sum(options: &Sum, streams: Streams<'_>) -> Result<Status, AppErro
     let by = options.by.as_ref();
     let request = Request { source, by, key: &key, kind: Kind::Sums, resume: false };
     let mut table = open_table(request, &mut *stdin, stop)?;
-    let bar = progress_bar(progress, table.size(), 0);
+    let mut meter = Meter::new("sum", source, progress, &*table);
     watch();
     let mut sums = Sums::new(&encryptor)?;
     let mut rows = 0;
@@ -50,9 +50,10 @@ pub(super) fn sum(options: &Sum, streams: Streams<'_>) -> Result<Status, AppErro
         }
         table.begin_groups(&sums.add(&encryptor, &chunk)?)?;
         rows += chunk.len() as u64;
-        bar.set_position(table.passed());
+        meter.passed(rows, &*table, stderr);
     }
-    bar.finish_and_clear();
+    meter.clear();
+    meter.ended(rows, stderr);
     let results = table.sums(&sums.names, sums.totals)?;
     let format = Format { header: "gpuint paillier 1", options: vec![("task", "sum".to_owned())] };
     let mut output = open_output(source, format, false)?;
