@@ -1,12 +1,12 @@
-//! Output of a tracing subscriber. This is a separate program, because threads without a subscriber
-//! affect which spans exist.
+//! Output of a tracing subscriber. This is a separate program, because other subscribers affect
+//! which spans exist.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, DynProductTree, GpuUint, Pool};
-use tracing::Level;
+use tracing::{Dispatch, Level};
 use tracing_subscriber::fmt::format::FmtSpan;
 
 /// A log in memory.
@@ -48,6 +48,8 @@ fn traced(work: impl FnOnce()) -> String {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
+    // With one subscriber alone, spans do not exist if a thread without it reaches them first.
+    let _other = Dispatch::new(tracing_subscriber::registry());
     tracing::subscriber::with_default(subscriber, work);
     String::from_utf8(log.bytes().clone()).unwrap()
 }
