@@ -34,7 +34,9 @@ fn by_auto<'a>(build: &'a Build, capabilities: &[u32]) -> Vec<Kernel<'a>> {
         for rules in build.tables.iter().map(|table| Rules::new(&table.table, Some(&gpu))) {
             for shape in build.catalogue.usual_shapes() {
                 let selection = rules.at(shape, &offer);
-                names.extend(selection.rows().map(|row| rows[row].at(shape).name()));
+                // Kernels of long rows are embedded at any rate.
+                let known = selection.rows().filter_map(|row| rows.get(row));
+                names.extend(known.map(|row| row.at(shape).name()));
             }
         }
     }

@@ -35,23 +35,12 @@ pub(crate) struct KernelId {
     shape: Shape,
 }
 
-/// Rows of operations on long shapes, in the order of the operations.
+/// Rows of operations by [`Algorithm::Long`], in the order of the operations.
 static LONG_ROWS: [Row<'static>; Op::COUNT] = {
-    let mut rows = [Row {
-        op: Op::Add,
-        algorithm: Algorithm::Long,
-        header: "",
-        template: "",
-        per_width: true,
-        limbs: 0,
-        to_bits: 0,
-        step: 1,
-        powers_of_two: false,
-        blocks: &[],
-    }; Op::COUNT];
+    let mut rows = [Row::long(Op::Add); Op::COUNT];
     let mut index = 0;
     while index < Op::COUNT {
-        rows[index].op = Op::ALL[index];
+        rows[index] = Row::long(Op::ALL[index]);
         index += 1;
     }
     rows
@@ -62,12 +51,12 @@ impl KernelId {
     /// Returns the kernel of an operation by an algorithm; `None` where the catalogue does not
     /// offer it at the shape. Long shapes have [`Algorithm::Long`] only.
     pub(crate) const fn find(op: Op, algorithm: Algorithm, shape: Shape) -> Option<Self> {
-        match algorithm {
-            Algorithm::Long if shape.is_long() && shape.is_valid() => {
-                return Some(Self::long(op, shape));
-            }
-            _ if shape.is_long() => return None,
-            _ => {}
+        if let Algorithm::Long = algorithm {
+            let long = Self::long(op, shape);
+            return if long.row().is_offered(shape) { Some(long) } else { None };
+        }
+        if shape.is_long() {
+            return None;
         }
         match INDEX.find(op, algorithm) {
             Some(row) if ROWS[row].is_offered(shape) => Some(Self::of(row, shape)),
@@ -85,7 +74,12 @@ impl KernelId {
         Self { row: row as u8, shape }
     }
 
-    /// Row of the catalogue, or of the operations on long shapes.
+    /// Returns true if the kernels of long rows compute the operation.
+    pub(crate) const fn is_long(self) -> bool {
+        self.row as usize >= ROWS.len()
+    }
+
+    /// Row of the catalogue, or of the operations by [`Algorithm::Long`].
     pub(crate) const fn row(self) -> &'static Row<'static> {
         match (self.row as usize).checked_sub(ROWS.len()) {
             Some(op) => &LONG_ROWS[op],
@@ -93,18 +87,13 @@ impl KernelId {
         }
     }
 
-    /// Checks that the kernel is one of the catalogue.
-    ///
-    /// # Errors
-    /// [`WidthMissing`](Error::WidthMissing) with the operation and its widest built shape.
-    pub(crate) fn check_catalogue(self) -> Result<(), Error> {
-        let Row { op, algorithm, .. } = *self.row();
-        if algorithm != Algorithm::Long {
-            return Ok(());
-        }
+    /// The error of an operation by [`Algorithm::Long`] without kernels, with its widest built
+    /// shape.
+    pub(crate) fn width_missing(self) -> Error {
+        let op = self.op();
         let offered = SHAPES.iter().filter(|shape| algorithms(op, **shape).next().is_some());
         let widest = offered.map(|shape| shape.bits).max().unwrap_or(MAX_BITS);
-        Err(Error::WidthMissing { operation: op.name(), bits: self.shape.bits, widest })
+        Error::WidthMissing { operation: op.name(), bits: self.shape.bits, widest }
     }
 
     /// Number of the row.
@@ -227,12 +216,12 @@ pub const fn is_offered(op: Op, algorithm: Algorithm, shape: Shape) -> bool {
     KernelId::find(op, algorithm, shape).is_some()
 }
 
-/// The algorithms that the catalogue offers for an operation at a shape: [`Algorithm::Long`] at a
-/// long one.
+/// The algorithms that the catalogue offers for an operation at a shape: [`Algorithm::Long`] only at
+/// a long one, and last for products from 2^17 bits on.
 pub fn algorithms(op: Op, shape: Shape) -> impl Iterator<Item = Algorithm> {
     let is_long = shape.is_long();
     let rows = ROWS.iter().filter(move |row| !is_long && row.op == op && row.is_offered(shape));
-    let long = (is_long && shape.is_valid()).then_some(Algorithm::Long);
+    let long = Row::long(op).is_offered(shape).then_some(Algorithm::Long);
     rows.map(|row| row.algorithm).chain(long)
 }
 
@@ -268,7 +257,7 @@ mod tests {
             let kernel = KernelId::find(op, Algorithm::Long, shape).unwrap();
             assert_eq!((kernel.op(), kernel.row().algorithm), (op, Algorithm::Long));
             assert_eq!(algorithms(op, shape).collect::<Vec<_>>(), [Algorithm::Long]);
-            let error = kernel.check_catalogue().unwrap_err();
+            let error = kernel.width_missing();
             assert!(matches!(error, Error::WidthMissing { bits: 0x20_0000, .. }), "{error}");
             for row in ROWS {
                 assert_eq!(KernelId::find(op, row.algorithm, shape), None, "{row}");

@@ -32,6 +32,8 @@ pub enum Strategy {
     ShiftedInverse(Option<Product>),
     /// [`Blocked`], with products by one algorithm or by [`Auto`] (`None`).
     Blocked(Option<Product>),
+    /// Products by the kernels of long rows, in which many blocks share a row: for few rows.
+    Long,
 }
 
 impl From<Product> for Strategy {
@@ -46,7 +48,8 @@ impl From<Algorithm> for Strategy {
             Algorithm::By(product) => Self::Product(product),
             Algorithm::ShiftedInverse(product) => Self::ShiftedInverse(Some(product)),
             Algorithm::Blocked(product) => Self::Blocked(Some(product)),
-            Algorithm::Only | Algorithm::Long => Self::Auto,
+            Algorithm::Only => Self::Auto,
+            Algorithm::Long => Self::Long,
         }
     }
 }
@@ -86,6 +89,7 @@ impl Strategy {
             Self::Product(product) => Algorithm::By(product),
             Self::ShiftedInverse(product) => Algorithm::ShiftedInverse(or_auto(product)),
             Self::Blocked(product) => Algorithm::Blocked(or_auto(product)),
+            Self::Long => Algorithm::Long,
         };
         KernelId::find(op, asked, shape)
             .or_else(|| KernelId::find(op, asked.with_product(Product::Classical), shape))

@@ -5,7 +5,7 @@ use std::fmt;
 
 use gpuint::{Device, DigitKind, Op, Shape, Strategy, shapes, tuning};
 use gpuint_benches::batches::{TIMED, WIDEST_POWERS};
-use gpuint_catalogue::{Kernel, Row, translation_unit};
+use gpuint_catalogue::{Algorithm, BLOCK, Kernel, Row, translation_unit};
 use gpuint_testkit::ptx::{self, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -141,7 +141,9 @@ pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Resul
     let whole = shapes().iter().copied().filter(|shape| shape.bits.is_multiple_of(64));
     for shape in whole.filter(|shape| bits.is_empty() || bits.contains(&shape.bits)) {
         let is_usual_shape = usual(shape.bits) == Some(shape);
-        for row in catalogue.rows().filter(|row| TIMED.contains(&row.op)) {
+        // The model has no kernels of long rows.
+        let long = TIMED.map(Row::long).into_iter().filter(|_| device.gpu().is_some());
+        for row in catalogue.rows().filter(|row| TIMED.contains(&row.op)).chain(long) {
             let is_asked = ops.is_empty() || ops.iter().any(|name| name == row.op.name());
             let is_long = row.op == Op::PowMod && shape.bits > WIDEST_POWERS;
             let is_another = row.per_width && !is_usual_shape;
@@ -149,7 +151,10 @@ pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Resul
                 continue;
             }
             let name = row.to_string();
-            let own = tuning::block(&name, shape).ok_or_else(|| format!("{name} is not built"))?;
+            let own = match row.algorithm {
+                Algorithm::Long => BLOCK,
+                _ => tuning::block(&name, shape).ok_or_else(|| format!("{name} is not built"))?,
+            };
             let mut blocks = vec![own];
             if shares_block(shape) && !row.per_width {
                 let declared = space.blocks.get(row.op.name()).into_iter().flatten().copied();

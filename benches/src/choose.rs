@@ -134,7 +134,8 @@ fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
     let mut by_width: BTreeMap<(&str, usize), Vec<(Algorithm, &Row)>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.rows.is_none()) {
         match kernel::parse(&row.kernel) {
-            None | Some((_, Algorithm::Only)) => {}
+            // Long rows' kernels are for few rows.
+            None | Some((_, Algorithm::Only | Algorithm::Long)) => {}
             Some((op, algorithm)) => {
                 by_width.entry((op.name(), row.bits)).or_default().push((algorithm, row));
             }

@@ -93,9 +93,22 @@ pub struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Returns the row of an operation by an algorithm, if it is offered at the shape.
+    /// Returns the number of the row of an operation by an algorithm, if it is offered at the
+    /// shape. [`Algorithm::Long`] has the numbers after those of the catalogue.
     fn find(&self, op: Op, algorithm: Algorithm, shape: Shape) -> Option<usize> {
-        self.index.find(op, algorithm).filter(|&row| self.rows[row].is_offered(shape))
+        let number = match algorithm {
+            Algorithm::Long => self.rows.len() + op as usize,
+            _ => self.index.find(op, algorithm)?,
+        };
+        self.row(number).is_offered(shape).then_some(number)
+    }
+
+    /// Returns the row of a number.
+    fn row(&self, number: usize) -> Row<'_> {
+        match number.checked_sub(self.rows.len()) {
+            Some(op) => Row::long(Op::ALL[op]),
+            None => self.rows[number],
+        }
     }
 
     /// Returns the rows of an operation that are offered at a shape.
@@ -108,7 +121,7 @@ impl Offer<'_> {
     /// recorded resources, at other widths of the next wider one; 0 if it is small or not recorded.
     #[must_use]
     pub fn shared_bytes(&self, row: usize, shape: Shape, capability: u32) -> u32 {
-        let per_width = self.rows[row].per_width;
+        let per_width = self.row(row).per_width;
         let same = |other: &Shape| per_width || Shape { bits: shape.bits, ..*other } == shape;
         let wider = self.shapes.iter().filter(|other| same(other) && other.bits >= shape.bits);
         let Some(measured) = wider.min_by_key(|other| other.bits) else { return 0 };
@@ -137,12 +150,12 @@ impl Offer<'_> {
     /// Returns true if the kernel suits the GPU.
     #[must_use]
     pub fn suits(&self, row: usize, shape: Shape, gpu: &Gpu) -> bool {
-        gpu.has_units(self.rows[row].algorithm) && self.fits(row, shape, gpu)
+        gpu.has_units(self.row(row).algorithm) && self.fits(row, shape, gpu)
     }
 
     /// Returns true if the kernel suits the GPU for a batch that does not fill it.
     fn suits_few_rows(&self, row: usize, shape: Shape, gpu: &Gpu) -> bool {
-        let Row { op, algorithm, .. } = self.rows[row];
+        let Row { op, algorithm, .. } = self.row(row);
         gpu.has_units_for_few_rows(op, algorithm) && self.fits(row, shape, gpu)
     }
 
@@ -261,14 +274,15 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns the row for an operation on a batch; `None` if the catalogue offers none.
+    /// Returns the number of the row for an operation on a batch; `None` if the catalogue offers none.
     #[must_use]
     pub fn row(&self, op: Op, rows: usize) -> Option<usize> {
         let few = self.few.iter().find(|few| few.op == op && rows <= few.rows);
         few.map_or(self.kernels[op as usize], |few| Some(few.row))
     }
 
-    /// Returns the rows for batches of any size.
+    /// Returns the rows for batches of any size, with those of [`Algorithm::Long`] after the
+    /// catalogue's.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
         let few = self.few.iter().map(|few| few.row);
         self.kernels.iter().flatten().copied().chain(few)

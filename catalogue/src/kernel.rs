@@ -37,10 +37,38 @@ pub struct Row<'a> {
     pub blocks: &'a [(Shape, u32)],
 }
 
+impl Row<'static> {
+    /// Returns the row of an operation by [`Algorithm::Long`], which has no template: it is
+    /// composed of the kernels of long rows.
+    #[must_use]
+    pub const fn long(op: Op) -> Self {
+        Self {
+            op,
+            algorithm: Algorithm::Long,
+            header: "",
+            template: "",
+            per_width: true,
+            limbs: 0,
+            to_bits: 0,
+            step: 1,
+            powers_of_two: false,
+            blocks: &[],
+        }
+    }
+}
+
 impl<'a> Row<'a> {
     /// Returns true if the kernel is offered at a shape.
     #[must_use]
     pub const fn is_offered(&self, shape: Shape) -> bool {
+        if matches!(self.algorithm, Algorithm::Long) {
+            const MIN_BITS: usize = 1 << 17;
+            let has_words = shape.bits >= MIN_BITS && shape.bits.is_multiple_of(64);
+            return match shape.is_long() {
+                true => shape.is_valid(),
+                false => is_product_of_few(self.op) && has_words,
+            };
+        }
         let bits = shape.bits;
         let has_wide_limbs = self.per_width && bits.is_multiple_of(32);
         let limb = match shape.digit {
@@ -59,6 +87,12 @@ impl<'a> Row<'a> {
         let block = self.blocks.iter().find(|other| other.0 == shape);
         Kernel { row: self, shape, block: block.map_or(BLOCK, |other| other.1) }
     }
+}
+
+/// Returns true for the products that [`Algorithm::Long`] offers also at shapes that have kernels of
+/// their own: a block for each row leaves most of a GPU idle where a batch has few rows.
+pub(crate) const fn is_product_of_few(op: Op) -> bool {
+    matches!(op, Op::MulLo | Op::MulWide | Op::SquareLo)
 }
 
 /// Key of the row in the catalogue: `mul_lo_classical`, `add`.

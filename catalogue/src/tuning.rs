@@ -110,6 +110,7 @@ impl Table {
         let table: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         table.check_choices(kernels)?;
         let known = |name: &str| match kernel::parse(name) {
+            Some((op, Algorithm::Long)) if kernel::is_product_of_few(op) => Ok(()),
             Some(key) if kernels.iter().any(|row| (row.op, row.algorithm) == key) => Ok(()),
             _ => Err(format!("unknown kernel \"{name}\"; see kernels/catalogue.toml")),
         };
@@ -150,12 +151,15 @@ impl Table {
 
     fn check_choices(&self, kernels: &[KernelRow<'_>]) -> Result<(), String> {
         for choice in &self.choices {
-            let Choice { op, bits: [from, to], strategy, .. } = choice;
-            let known: Vec<_> = kernels
+            let Choice { op, bits: [from, to], strategy, rows } = choice;
+            let mut known: Vec<_> = kernels
                 .iter()
                 .filter(|row| row.op.name() == op && row.algorithm != Algorithm::Only)
                 .map(|row| row.algorithm.to_string())
                 .collect();
+            if rows.is_some() && Op::parse(op).is_some_and(kernel::is_product_of_few) {
+                known.push(Algorithm::Long.to_string());
+            }
             if known.is_empty() {
                 return Err(format!("\"{op}\" is not an operation with a choice of algorithms"));
             }

@@ -38,6 +38,7 @@ impl Check for Structured {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let [classical, fft, has_ntt] = [Product::Classical, Product::Fft, Product::Ntt]
             .map(|product| is_offered(Op::MulLo, Algorithm::By(product), shape));
+        let long = is_offered(Op::MulLo, Algorithm::Long, shape);
         let is_cpu = setting.backend == BackendKind::Cpu;
         let ntt = has_ntt && (!is_cpu || !classical);
         setting.each_part(shape, PRODUCTS, setting.count(ROWS, shape), tally, |part| {
@@ -49,14 +50,15 @@ impl Check for Structured {
             let is_slow = setting.backend == BackendKind::Simt && bits > 1 << 15;
             let tensor = classical && (!is_slow || part.turn % 3 == 1);
             for (by, is_tested) in [
-                (Product::Classical, classical),
-                (Product::Ntt, ntt),
-                (Product::Karatsuba, !is_cpu && classical),
-                (Product::TensorCore, !is_cpu && tensor),
-                (Product::Fft, !is_cpu && classical && fft),
+                (Product::Classical.into(), classical),
+                (Product::Ntt.into(), ntt),
+                (Product::Karatsuba.into(), !is_cpu && classical),
+                (Product::TensorCore.into(), !is_cpu && tensor),
+                (Product::Fft.into(), !is_cpu && classical && fft),
+                (Strategy::Long, !is_cpu && long),
             ] {
                 if is_tested {
-                    products(&part, by.into(), &expected)?;
+                    products(&part, by, &expected)?;
                 }
             }
             if !is_cpu && part.turn % 4 == 0 {
@@ -67,10 +69,11 @@ impl Check for Structured {
             let (a, b) = (part.a()?, part.b()?);
             let whole: Vec<_> = expected.iter().map(|(low, high)| low + (high << bits)).collect();
             for (by, is_tested) in [
-                (Product::Classical, classical),
-                (Product::TensorCore, tensor),
-                (Product::Ntt, ntt),
-                (Product::Fft, fft),
+                (Product::Classical.into(), classical),
+                (Product::TensorCore.into(), tensor),
+                (Product::Ntt.into(), ntt),
+                (Product::Fft.into(), fft),
+                (Strategy::Long, !is_cpu && long),
             ] {
                 if is_tested {
                     let mut product =

@@ -448,10 +448,9 @@ impl Backend for Cuda {
 
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        if call.kernel.shape().is_long() {
+        if call.kernel.is_long() {
             return self.launch_long(call);
         }
-        call.kernel.check_catalogue()?;
         let queue = &self.queue;
         let kernel = Instance::Operation { kernel: call.kernel, block: self.block };
         let function = queue.context.function(kernel)?;

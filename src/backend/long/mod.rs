@@ -109,6 +109,6 @@ pub(crate) unsafe fn run<G: Grids>(
             None => unsafe { reduction::queue(grids, op, limbs, operands) },
             queued => queued,
         }
-        .unwrap_or_else(|| kernel.check_catalogue()),
+        .unwrap_or_else(|| Err(kernel.width_missing())),
     }
 }

@@ -1,6 +1,6 @@
 //! Operations without kernels of long rows: the CPU computes them on copies of the rows.
 
-use gpuint_catalogue::{Algorithm, Op};
+use gpuint_catalogue::Op;
 
 use super::has_kernels;
 use crate::backend::cpu::Cpu;
@@ -12,7 +12,7 @@ pub(crate) fn is_for_cpu(device: &dyn Backend, call: &Call<'_>) -> bool {
     let (op, shape) = (call.kernel.op(), call.kernel.shape());
     let has_no_kernel = match shape.is_long() {
         true => !has_kernels(op, shape.bits),
-        false => call.kernel.row().algorithm == Algorithm::Long && is_above_kernels(op),
+        false => call.kernel.is_long() && is_above_kernels(op),
     };
     device.kind() != BackendKind::Cpu && has_no_kernel
 }

@@ -250,12 +250,11 @@ impl Backend for Simt {
         if !factors.is_empty() {
             operands.ins[0] = factors.as_ptr().expose_provenance() as u64;
         }
-        if kernel.shape().is_long() {
+        if kernel.is_long() {
             // SAFETY: the buffers behind the operands are borrowed by the call, `Call::check` found
             // them long enough, and no other thread uses the outputs.
             return unsafe { long::run(self, kernel, &operands) };
         }
-        kernel.check_catalogue()?;
         let (shim, kernel) = units::load(kernel.into())?;
         let launch = |operands: RawOperands| {
             self.reported(&kernel, |options, stats, message| {
