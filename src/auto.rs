@@ -233,6 +233,9 @@ mod tests {
         let shape = SHAPES.iter().copied().max_by_key(|shape| shape.bits).unwrap();
         let product = KernelId::find(Op::MulLo, Algorithm::By(Product::Ntt), shape).unwrap();
         assert!(shared_bytes(product, 86) > 101_376, "{product}");
+        let choices = Choices::embedded(&gpu("NVIDIA L40S", 89, 101_376));
+        let other = choices.kernel(Op::MulLo, shape, usize::MAX).unwrap();
+        assert!(other.is_long(), "{other}");
     }
 
     #[test]

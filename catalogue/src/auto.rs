@@ -189,6 +189,7 @@ impl Offer<'_> {
             .chain(others)
             .filter_map(|algorithm| self.find(op, algorithm, shape))
             .chain(self.algorithms(op, shape))
+            .chain(self.find(op, Algorithm::Long, shape))
             .collect();
         let suits = |&&row: &&usize| gpu.is_none_or(|gpu| self.suits(row, shape, gpu));
         candidates.iter().find(suits).or(candidates.first()).copied()
