@@ -99,7 +99,7 @@ fn shares_block(shape: Shape) -> bool {
 
 /// Numbers of rows in which strategies are compared, in rows per multiprocessor: a fraction and its
 /// denominator.
-const FEW_ROWS: [(usize, usize); 5] = [(1, 4), (1, 1), (4, 1), (16, 1), (64, 1)];
+const FEW_ROWS: [(usize, usize); 6] = [(1, 32), (1, 4), (1, 1), (4, 1), (16, 1), (64, 1)];
 
 /// Maximum bits of a batch of few rows; larger ones fill every GPU.
 const FEW_BITS: usize = 1 << 30;

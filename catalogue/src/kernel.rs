@@ -62,7 +62,7 @@ impl<'a> Row<'a> {
     #[must_use]
     pub const fn is_offered(&self, shape: Shape) -> bool {
         if matches!(self.algorithm, Algorithm::Long) {
-            const MIN_BITS: usize = 1 << 17;
+            const MIN_BITS: usize = 1 << 19;
             let has_words = shape.bits >= MIN_BITS && shape.bits.is_multiple_of(64);
             return match shape.is_long() {
                 true => shape.is_valid(),
