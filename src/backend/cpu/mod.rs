@@ -33,6 +33,7 @@ mod short;
 mod sqrt;
 #[cfg(test)]
 mod tests;
+mod transform;
 
 use gpuint_catalogue::Op;
 

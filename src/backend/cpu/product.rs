@@ -1,4 +1,5 @@
-//! Products of integers: by rows of limb products, and by Karatsuba's method above.
+//! Products of integers: by rows of limb products, by Karatsuba's method above, and by transforms
+//! (`transform.rs`) where factors are wide.
 //!
 //! Karatsuba, with `a = a1 B^h + a0` and `b = b1 B^h + b0`:
 //!
@@ -14,6 +15,7 @@ use super::limbs::{
     LIMB_BITS, abs_difference, add_assign, add_limb, add_product, assign, shift_right, sub_assign,
     sub_from_assign, trimmed,
 };
+use super::transform;
 
 /// Limbs from which on Karatsuba's method is the faster one (measured on AMD Zen 5).
 const KARATSUBA: usize = 40;
@@ -21,6 +23,8 @@ const KARATSUBA: usize = 40;
 const KARATSUBA_SQUARE: usize = 64;
 /// The same for low halves.
 const SPLIT_LOW: usize = 48;
+/// Limbs of the shorter factor from which on transforms are the fastest.
+const TRANSFORM: usize = 6000;
 
 // The recursions end: a part is shorter than the whole, and has limbs.
 const _: () = assert!(KARATSUBA >= 4 && KARATSUBA_SQUARE >= 4 && SPLIT_LOW >= 4);
@@ -48,7 +52,9 @@ pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64
     if let Some(gmp) = super::gmp::gmp() {
         return gmp.multiply(out, a, b);
     }
-    multiply_own(out, a, b, scratch);
+    if b.len() < TRANSFORM || !transform::multiply(out, a, Some(b)) {
+        multiply_own(out, a, b, scratch);
+    }
 }
 
 /// [`multiply`] for nonempty factors, the first no shorter than the second.
@@ -129,7 +135,9 @@ pub(super) fn square(out: &mut [u64], a: &[u64], scratch: &mut [u64]) {
     if let Some(gmp) = super::gmp::gmp() {
         return gmp.square(out, a);
     }
-    square_own(out, a, scratch);
+    if a.len() < TRANSFORM || !transform::multiply(out, a, None) {
+        square_own(out, a, scratch);
+    }
 }
 
 fn square_own(out: &mut [u64], a: &[u64], scratch: &mut [u64]) {
@@ -182,6 +190,12 @@ pub(super) fn multiply_low(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut 
         let product = &mut scratch[..a.len() + b.len()];
         gmp.multiply(product, a, b);
         return out.copy_from_slice(&product[..n]);
+    }
+    if b.len() >= TRANSFORM {
+        let product = &mut scratch[..a.len() + b.len()];
+        if transform::multiply(product, a, Some(b)) {
+            return out.copy_from_slice(&product[..n]);
+        }
     }
     multiply_low_own(out, a, b, scratch);
 }
@@ -244,6 +258,16 @@ pub(super) fn multiply_cyclic(
         && !b.is_empty()
         && gmp.multiply_cyclic(out, a, b, scratch)
     {
+        return;
+    }
+    if has_whole_limbs
+        && b.len() >= TRANSFORM
+        && transform::wraps(n)
+        && let Some(carry) = transform::multiply_cyclic(out, a, b)
+    {
+        // The number is positive, and stays so as its carries come in below.
+        let carry = add_limb(out, carry);
+        add_limb(out, carry.into());
         return;
     }
     let (product, scratch) = scratch.split_at_mut(2 * n);

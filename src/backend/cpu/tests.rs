@@ -10,7 +10,7 @@ use num_traits::One;
 
 use super::half_gcd::{self, Matrix};
 use super::prepared::{self, Prepared};
-use super::{division, euclid, limbs, product, residues};
+use super::{division, euclid, limbs, product, residues, transform};
 
 /// Lengths in limbs.
 const LENGTHS: [usize; 14] = [1, 2, 3, 7, 8, 9, 31, 40, 41, 63, 64, 65, 97, 200];
@@ -578,5 +578,65 @@ fn functions_have_the_names_of_their_operations() {
         let (path, _) = rest.split_once([',', ')']).unwrap();
         let (_, function) = path.rsplit_once("::").unwrap();
         assert_eq!(function.trim(), op.signature().name, "{op:?}");
+    }
+}
+
+/// Lengths of factors on both sides of the parts of transforms, of `2^k` and `3 2^k` points.
+#[test]
+fn transforms_multiply() {
+    let mut operands = Operands(17);
+    for (n, m) in [(1, 1), (2, 1), (3, 2), (5, 5), (64, 64), (65, 3), (192, 190), (700, 600)] {
+        for (a, b) in operands.all(n).iter().zip(operands.all(m).iter().rev()) {
+            let mut out = vec![7; n + m];
+            assert!(transform::multiply(&mut out, a, Some(b)));
+            assert_eq!(big(&out), big(a) * big(b), "{n} by {m} limbs");
+            let mut out = vec![7; 2 * n];
+            assert!(transform::multiply(&mut out, a, None));
+            assert_eq!(big(&out), big(a) * big(a), "{n} limbs");
+        }
+    }
+}
+
+#[test]
+fn transforms_multiply_modulo_a_power_of_two_minus_1() {
+    let mut operands = Operands(18);
+    for n in [1, 2, 3, 4, 6, 16, 24, 48, 512, 768, 1024] {
+        assert!(transform::wraps(n), "{n} limbs");
+        let modulus = (BigUint::one() << (64 * n)) - 1u32;
+        for (a, b) in operands.all(n).iter().zip(operands.all(n).iter().rev()) {
+            let mut out = vec![7; n];
+            let above = transform::multiply_cyclic(&mut out, a, b).unwrap();
+            let number = (BigUint::from(above) << (64 * n)) + big(&out);
+            assert_eq!(number % &modulus, big(a) * big(b) % &modulus, "{n} limbs");
+        }
+    }
+    assert!(![5, 7, 9, 10, 18, 20].into_iter().any(transform::wraps));
+}
+
+/// Factors of the widths from which on products are by transforms.
+#[test]
+fn wide_products_agree_with_their_parts() {
+    let mut operands = Operands(19);
+    let n = 8192;
+    let (a, b) = (operands.striped(n), operands.random(n));
+    let mut scratch = vec![0; product::scratch_limbs(n)];
+    let mut whole = vec![0; 2 * n];
+    product::multiply(&mut whole, &a, &b, &mut scratch);
+    let expected = big(&a) * big(&b);
+    assert_eq!(big(&whole), expected);
+    let mut square = vec![0; 2 * n];
+    product::square(&mut square, &a, &mut scratch);
+    assert_eq!(big(&square), big(&a) * big(&a));
+    let mut low = vec![0; n];
+    product::multiply_low(&mut low, &a, &b, &mut scratch);
+    assert_eq!(low, whole[..n]);
+    let ones = vec![u64::MAX; n];
+    for (a, b, bits) in [(&a, &b, 64 * n), (&ones, &b, 64 * n), (&ones, &ones, 64 * n)] {
+        let mut cyclic = vec![0; n];
+        product::multiply_cyclic(&mut cyclic, a, b, bits, &mut scratch);
+        let modulus = (BigUint::one() << bits) - 1u32;
+        let expected = big(a) * big(b) % &modulus;
+        let zero = expected == BigUint::ZERO;
+        assert_eq!(big(&cyclic), if zero { modulus } else { expected });
     }
 }
