@@ -319,8 +319,11 @@ fn structured_operands_take_rare_paths() {
     takes("special moduli, 1024 bits", &[("FoldIsNegative", 4)], |device| {
         multiply_by_minus_one(plain(1024), device)
     });
-    takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
-        common_divisors(plain(1024), device, 1000)
+    takes("gcd, 256 bits", &[("WrongComparison", 100)], |device| {
+        common_divisors(plain(256), device, 1000)
+    });
+    takes("gcd, 2048 bits", &[("EuclidSubtraction", 1000)], |device| {
+        common_divisors(plain(2048), device, 500)
     });
     let roots = [("RootQuotientCarry", 20), ("RootLaneCarry", 10), ("RootLastSubtraction", 50)];
     takes("isqrt, 4096 bits", &roots, |device| extract_roots(plain(4096), device, 1000));

@@ -2,6 +2,7 @@
 // shifted number, computed when they are read.
 #pragma once
 #include "core/digits.cuh"
+#include "core/ptx.cuh"
 
 namespace gpuint {
 
@@ -55,6 +56,20 @@ GPUINT_DEVICE Limb sub_borrow(Limb a, Limb b, u32& borrow) {
   const Wide difference = Wide(a) - b - borrow;
   borrow = static_cast<u32>(difference >> LimbTraits<Limb>::BITS) & 1;
   return static_cast<Limb>(difference);
+}
+
+// u x + v y + carry: its low limb; carry becomes its high limb. u + v <= 2^32 - 1.
+GPUINT_DEVICE u32 sum_of_products(u32 u, u32 x, u32 v, u32 y, u32& carry) {
+  // The sum of the products does not wait for the carry.
+  u32 low = 0, high = 0;
+  ptx::mad_lo_cc(low, u, x);
+  ptx::madc_hi_cc(high, u, x);
+  ptx::mad_lo_cc(low, v, y);
+  ptx::madc_hi_cc(high, v, y);
+  ptx::add_cc(low, carry);
+  ptx::addc(high, 0);
+  carry = high;
+  return low;
 }
 
 template <class Limb>

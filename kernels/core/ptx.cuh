@@ -57,6 +57,7 @@ inline u32 floor_of_product(float x, float y) {
   return product < 0x1p23 ? static_cast<u32>(product) : 0;
 }
 
+inline u32 mad_lo(u32 a, u32 b, u32 c) { return a * b + c; }
 inline u32 rematerialize(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
@@ -125,6 +126,13 @@ GPUINT_DEVICE u32 floor_of_product(float x, float y) {
   u32 r;
   asm("fma.rm.f32 %0, %1, %2, 0f4B000000;" : "=r"(r) : "f"(x), "f"(y));
   return r - 0x4B000000;
+}
+
+// a b + c by the pipe of products, even where a is known to be 0 or 1 and a selection would do.
+GPUINT_DEVICE u32 mad_lo(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
 }
 
 // Hides x from the optimizer, so that values derived from it are rematerialized.

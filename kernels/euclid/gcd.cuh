@@ -1,12 +1,14 @@
 // Gcd: the greatest common divisor of two rows; gcd(a, 0) = a.
 #pragma once
+#include "euclid/binary.cuh"
 #include "euclid/euclid.cuh"
+#include "tuning/euclid.cuh"
 
 namespace gpuint {
 
 // out[0] = gcd(in[0], in[1]).
 template <class S, u32 PER_LANE = 64>
-struct Gcd : EuclidRows<S, 2, PER_LANE> {
+struct LehmerGcd : EuclidRows<S, 2, PER_LANE> {
   using Rows = EuclidRows<S, 2, PER_LANE>;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -24,5 +26,8 @@ struct Gcd : EuclidRows<S, 2, PER_LANE> {
     });
   }
 };
+
+template <class S>
+struct Gcd : Conditional<(S::BITS <= GcdPolicy::BINARY_BITS), BinaryGcd<S>, LehmerGcd<S>>::Type {};
 
 }  // namespace gpuint

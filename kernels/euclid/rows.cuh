@@ -14,6 +14,7 @@
 #include "core/abi.cuh"
 #include "core/carry.cuh"
 #include "core/group.cuh"
+#include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/rows.cuh"
 #include "core/shape.cuh"
@@ -264,20 +265,6 @@ struct EuclidRows {
       GPUINT_UNROLL(COUNT)
       for (u32 n = 0; n < COUNT; ++n) x[n][run.from] = chain[n].first;
     }
-  }
-
-  // u x + v y + carry: its low limb; carry becomes its high limb. u + v <= 2^32 - 1.
-  GPUINT_DEVICE static u32 sum_of_products(u32 u, u32 x, u32 v, u32 y, u32& carry) {
-    // The sum of the products does not wait for the carry.
-    u32 low = 0, high = 0;
-    ptx::mad_lo_cc(low, u, x);
-    ptx::madc_hi_cc(high, u, x);
-    ptx::mad_lo_cc(low, v, y);
-    ptx::madc_hi_cc(high, v, y);
-    ptx::add_cc(low, carry);
-    ptx::addc(high, 0);
-    carry = high;
-    return low;
   }
 };
 

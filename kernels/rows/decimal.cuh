@@ -6,9 +6,7 @@
 // 32 bits and g groups, both take g n steps.
 #pragma once
 #include "core/abi.cuh"
-#include "core/math.cuh"
-#include "core/occupancy.cuh"
-#include "core/rows.cuh"
+#include "core/thread_rows.cuh"
 #include "tuning/linear.cuh"
 
 namespace gpuint {
@@ -42,21 +40,8 @@ struct DecimalGroup {
   }
 };
 
-// A thread a row.
 template <class S>
-struct DecimalRows {
-  using Limb = typename S::Limb;
-  static constexpr u32 THREADS = DecimalPolicy::THREADS, ROWS = THREADS;
-  static constexpr u32 SHARED = 0, SCRATCH = 0, PERSISTENT = 0;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(DecimalPolicy::registers<S>(), THREADS);
-  static constexpr u32 LIMBS = ceil_div(S::BITS, 32);  // of 32 bits
-
-  template <class Work>
-  GPUINT_DEVICE static void each(const Operands& o, Work work) {
-    const u64 stride = u64(gridDim.x) * ROWS;
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x; row < o.rows; row += stride) work(row);
-  }
-};
+using DecimalRows = ThreadRows<S, DecimalPolicy::THREADS, DecimalPolicy::registers<S>()>;
 
 // in[0] = a; out[0] = the last digits of a, one byte each, in rows of target_bits bits, a multiple
 // of 64.
@@ -68,7 +53,7 @@ struct ToDecimal : DecimalRows<S> {
     const u32 groups = o.params.target_bits / (8 * DecimalGroup::DIGITS);
     DecimalRows<S>::each(o, [&](u64 row) {
       u32 x[LIMBS];
-      read(input_row<S>(o, 0, row), x);
+      DecimalRows<S>::read(input_row<S>(o, 0, row), x);
       u64* const text = static_cast<u64*>(o.out[0]) + row * groups;
       GPUINT_UNROLL(1)
       for (u32 group = groups; group-- > 0;) text[group] = DecimalGroup::text(divide(x));
@@ -76,15 +61,6 @@ struct ToDecimal : DecimalRows<S> {
   }
 
  private:
-  GPUINT_DEVICE static void read(const typename S::Limb* row, u32 (&x)[LIMBS]) {
-    if constexpr (S::LIMB_BITS == 32) {
-      read_limbs<S>(row, 0, x);
-    } else {
-      GPUINT_UNROLL(LIMBS)
-      for (u32 k = 0; k < LIMBS; ++k) x[k] = limb_of_32<S>(row, k);
-    }
-  }
-
   // Divides x by BASE; returns the remainder.
   GPUINT_DEVICE static u32 divide(u32 (&x)[LIMBS]) {
     u32 r = 0;
@@ -112,7 +88,7 @@ struct FromDecimal : DecimalRows<S> {
       GPUINT_UNROLL(1)
       for (u32 group = 0; group < groups; ++group)
         above |= multiply_add(x, DecimalGroup::value(__ldg(text + group)));
-      write(output_row<S>(o, 0, row), x);
+      DecimalRows<S>::write(output_row<S>(o, 0, row), x);
       if constexpr (S::BITS % 32 != 0) above |= x[LIMBS - 1] >> (S::BITS % 32);
       if (above != 0 && o.status != nullptr) set_status(o.status, row);
     });
@@ -129,15 +105,6 @@ struct FromDecimal : DecimalRows<S> {
       carry = static_cast<u32>(product >> 32);
     }
     return carry;
-  }
-
-  GPUINT_DEVICE static void write(typename S::Limb* row, const u32 (&x)[LIMBS]) {
-    if constexpr (S::LIMB_BITS == 32) {
-      write_limbs<S>(row, 0, x);
-    } else {
-      GPUINT_UNROLL(LIMBS)
-      for (u32 k = 0; k < LIMBS; ++k) write_limb_of_32<S>(row, k, x[k]);
-    }
   }
 };
 

@@ -43,6 +43,7 @@
   X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
   X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \
   X(FftLongFactors)       /* modular/fft/products.cuh: both factors are longer than the modulus */ \
+  X(WrongComparison)      /* euclid/binary.cuh: the leading bits do not tell the smaller number */ \
   X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */               \
   X(HalfGcdSubtraction)   /* half_gcd.cuh: the same */                                             \
   X(WindowSubtraction)    /* windows.cuh: the same */                                              \

@@ -1,8 +1,19 @@
 // Policies of Euclid's algorithm.
 #pragma once
+#include "core/math.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
+
+// Greatest common divisors of short rows by binary steps (euclid/binary.cuh).
+//   BINARY_BITS  of the longest rows
+//   registers()  of a thread: its two numbers, and those of a pass
+struct GcdPolicy {
+  static constexpr u32 BINARY_BITS = 1024, THREADS = 128;
+  __host__ __device__ static constexpr u32 registers(u32 bits) {
+    return 2 * ceil_div(bits, 32) + 40;
+  }
+};
 
 // Windows of wide rows (euclid/windows.cuh). Wider windows take fewer rounds of products, narrower
 // ones leave shared memory for more warps. Inverses have twice the products.

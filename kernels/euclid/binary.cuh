@@ -1,0 +1,240 @@
+// BinaryGcd: the greatest common divisor of two rows that fit the registers of a thread.
+//
+// Binary steps on approximations of one word (T. Pornin, "Optimized binary GCD for modular
+// inversion", IACR ePrint 2020/972). After the common power of two is taken out, one number b is
+// odd and stays so. A step on (a, b) is
+//     if a is odd: (a, b) = (|a - b|, min(a, b));    a = a / 2.
+// All lanes of a warp do k = 15 steps in a pass, without branches, on the words
+//     A = (a mod 2^k) + 2^k floor(a / 2^(n - t)),    t = 17,
+// and B, with n > 32 the length of the longer number in bits; the numbers themselves if n <= 32.
+// The steps find (a', b') = M (a, b) / 2^k, and the pass computes these from the numbers.
+//
+// Entries: the first i steps have a row of M for a and one for b, with |u| + |v| <= 2^i in each.
+// The entries of a row have opposite signs, + in a column in one row and - in the other, so a step
+// that subtracts adds magnitudes: both of a row are in one word, 2^16 u + v. A step that exchanges
+// the numbers negates the determinant, which is +-2^k: its sign says whether x or y is odd.
+//
+// Parity: the low k bits of the words are right, so each step is one of (a, b) for all but the
+// comparison, and every step keeps the greatest common divisor, whichever number is subtracted. A
+// wrong comparison makes a' or b' negative, and the magnitude is taken. Because |u| + |v| <= 2^k
+// with opposite signs, neither a' nor b' is longer than n bits.
+//
+// The loop ends: let S be the sum of both lengths, l(.) a length in bits. For n <= 32 a pass is k
+// steps of the numbers, each of which makes S smaller until a = 0. For n > 32 a word times
+// 2^(n - t - k) is less than 2^(n - t) from its number, and so is the result of the steps on words,
+// as they are divided by 2^k. Hence with A', B' the words after the steps
+//     l(a') <= 1 + n - t + max(l(A') - k, 0),    the same for b'.
+// - The shorter number has more than n - t bits: S = l(A) + l(B) + 2 (n - t - k). Each step makes
+//   l(A) + l(B) smaller, no step makes B longer, and A is at most half of the longer word after it.
+//   If A' and B' have k bits or more, S falls by k - 2 or more; if A' has less, by t - 2. If only
+//   B' has less than k bits, let step j <= k have made it short, by an exchange: l(A) < l(B) - 1
+//   after it, of B at the start, and A is halved in k - j steps after it, so that
+//   l(a') + l(b') <= 2 (n - t) + 1 + l(B) - 2 k + j, which is below S for l(A) > k + 1. For l(A) =
+//   k
+//   + 1 and j = k, a is divided k - 1 times by 2 and not compared until then, so b' = a / 2^(k-1)
+//   is exact.
+// - The shorter number has n - t bits or less, and its word less than k. If it is b, a is halved in
+//   each step and no numbers are exchanged: l(a') <= n - t + 3, b' = b. If it is a, the first odd
+//   one after i < k steps exchanges them: b' = a / 2^i, and |a'| is at most 2^(n + 1 + i - k). If
+//   there is none, a' = a / 2^k.
+// S falls in each case.
+#pragma once
+#include "core/abi.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
+#include "core/thread_rows.cuh"
+#include "tuning/euclid.cuh"
+
+namespace gpuint {
+
+// out[0] = gcd(in[0], in[1]).
+template <class S>
+struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BITS)> {
+  using Rows = ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BITS)>;
+  using Rows::LIMBS;
+
+  static __device__ void run(const Operands& o, unsigned char*) {
+    Rows::each(o, [&](u64 row) {
+      Pair pair;
+      Rows::read(input_row<S>(o, 0, row), pair.x);
+      Rows::read(input_row<S>(o, 1, row), pair.y);
+      const u32 zeros = pair.take_zeros();
+      while (pair.steps()) {
+      }
+      pair.put_zeros(zeros);
+      Rows::write(output_row<S>(o, 0, row), pair.x);
+    });
+  }
+
+ private:
+  static constexpr u32 STEPS = 15;
+  static constexpr u32 CHUNK = 2;  // limbs between two looks at the length
+  static constexpr u32 MOST = round_up(LIMBS, CHUNK);
+
+  // Entries of both numbers in a row of the matrix, at most 2^STEPS.
+  struct Row {
+    u32 x, y;
+    GPUINT_DEVICE explicit Row(u32 packed) : x(packed >> 16), y(packed & 0xffff) {}
+  };
+
+  struct Pair {
+    u32 x[LIMBS], y[LIMBS];
+    u32 length;     // a bound of the limbs of both, whole chunks
+    bool is_x_odd;  // the odd number b is x
+
+    // Divides both by the highest common power of two and returns its exponent, so that one is odd
+    // or both are zero.
+    GPUINT_DEVICE u32 take_zeros() {
+      u32 any = 0;
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = 0; i < LIMBS; ++i) any |= x[i] | y[i];
+      length = MOST;
+      u32 zeros = 0;
+      if (any != 0) {
+        GPUINT_UNROLL(1)
+        for (; (x[0] | y[0]) == 0; zeros += 32) {
+          GPUINT_UNROLL(LIMBS)
+          for (u32 i = 0; i < LIMBS; ++i) {
+            x[i] = i + 1 < LIMBS ? x[i + 1] : 0;
+            y[i] = i + 1 < LIMBS ? y[i + 1] : 0;
+          }
+        }
+        const u32 bits = static_cast<u32>(__ffs(static_cast<int>(x[0] | y[0]))) - 1;
+        GPUINT_UNROLL(LIMBS)
+        for (u32 i = 0; i < LIMBS; ++i) {
+          x[i] = __funnelshift_r(x[i], i + 1 < LIMBS ? x[i + 1] : 0, bits);
+          y[i] = __funnelshift_r(y[i], i + 1 < LIMBS ? y[i + 1] : 0, bits);
+        }
+        zeros += bits;
+      }
+      is_x_odd = (y[0] & 1) == 0;
+      return zeros;
+    }
+
+    // x = b 2^zeros.
+    GPUINT_DEVICE void put_zeros(u32 zeros) {
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = LIMBS; i-- > 0;) {
+        if (!is_x_odd) x[i] = y[i];
+      }
+      GPUINT_UNROLL(1)
+      for (; zeros >= 32; zeros -= 32) {
+        GPUINT_UNROLL(LIMBS)
+        for (u32 i = LIMBS; i-- > 0;) x[i] = i > 0 ? x[i - 1] : 0;
+      }
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = LIMBS; i-- > 0;) x[i] = __funnelshift_l(i > 0 ? x[i - 1] : 0, x[i], zeros);
+    }
+
+    // Does STEPS steps. Returns false if a is zero.
+    GPUINT_DEVICE bool steps() {
+      u32 a, b;
+      approximate(a, b);
+      if (a == 0 && is_zero()) return false;
+      // Entries of x in the high half, of y in the low half.
+      u32 of_a = is_x_odd ? 1 : 1u << 16, of_b = is_x_odd ? 1u << 16 : 1;
+      GPUINT_UNROLL(STEPS)
+      for (u32 i = 0; i < STEPS; ++i) {
+        const u32 odd = a & 1, subtrahend = ptx::mad_lo(odd, b, 0);
+        const bool is_less = a < subtrahend;
+        const u32 kept = is_less ? of_a : of_b;
+        b = is_less ? a : b;
+        a = (is_less ? subtrahend - a : a - subtrahend) >> 1;
+        of_a = ptx::mad_lo(odd, of_b, of_a);
+        of_b = 2 * kept;
+      }
+      const Row a_row(of_a), b_row(of_b);
+      is_x_odd = static_cast<i32>(a_row.x * b_row.y - a_row.y * b_row.x) < 0;
+      const Row x_row(is_x_odd ? of_b : of_a), y_row(is_x_odd ? of_a : of_b);
+      transform(x_row, y_row);
+      return true;
+    }
+
+   private:
+    // Highest limbs of a number, and the bits above the highest one of both numbers.
+    struct Top {
+      u32 x_high, y_high, x_next, y_next, shift;
+    };
+
+    // Finds the highest chunk that is not zero, of limbs END - 2 and END - 1 or below, or the
+    // lowest.
+    template <u32 END>
+    GPUINT_DEVICE Top top() {
+      constexpr u32 LOWER = END - 2, UPPER = END - 1;
+      u32 x_upper = 0, y_upper = 0, x_below = 0, y_below = 0;
+      if constexpr (UPPER < LIMBS) x_upper = x[UPPER], y_upper = y[UPPER];
+      const bool is_upper = (x_upper | y_upper) != 0;
+      if constexpr (LOWER > 0) {
+        if (END > length || (!is_upper && (x[LOWER] | y[LOWER]) == 0)) return top<LOWER>();
+        x_below = x[LOWER - 1], y_below = y[LOWER - 1];
+      }
+      length = END;
+      Top t{x[LOWER], y[LOWER], x_below, y_below, 0};
+      if (is_upper) t = {x_upper, y_upper, x[LOWER], y[LOWER], 0};
+      // A single limb is the word.
+      if (LOWER > 0 || is_upper)
+        t.shift = static_cast<u32>(__clz(static_cast<int>(t.x_high | t.y_high)));
+      return t;
+    }
+
+    // Computes the words A and B of the numbers; shrinks `length`.
+    GPUINT_DEVICE void approximate(u32& a, u32& b) {
+      const Top t = top<MOST>();
+      constexpr u32 LOW = (1u << STEPS) - 1;
+      const u32 of_x = (__funnelshift_l(t.x_next, t.x_high, t.shift) & ~LOW) | (x[0] & LOW);
+      const u32 of_y = (__funnelshift_l(t.y_next, t.y_high, t.shift) & ~LOW) | (y[0] & LOW);
+      a = is_x_odd ? of_y : of_x;
+      b = is_x_odd ? of_x : of_y;
+    }
+
+    // Returns true if the number a is zero.
+    GPUINT_DEVICE bool is_zero() const {
+      u32 any = 0;
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = 0; i < LIMBS; ++i) any |= is_x_odd ? y[i] : x[i];
+      return any == 0;
+    }
+
+    // (x, y) = (|u x - v y|, |v' y - u' x|) / 2^STEPS. Subtraction adds the complement: with m
+    // limbs of y, v (2^(32 m) - 1 - y) + v is v 2^(32 m) above -v y.
+    GPUINT_DEVICE void transform(const Row& x_row, const Row& y_row) {
+      u32 x_carry = x_row.y, y_carry = y_row.x, x_below = 0, y_below = 0;
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = 0; i < LIMBS; ++i) {
+        if (i % CHUNK == 0 && i >= length) break;
+        const u32 x_limb = x[i], y_limb = y[i];
+        const u32 x_sum = sum_of_products(x_row.x, x_limb, x_row.y, ~y_limb, x_carry);
+        const u32 y_sum = sum_of_products(y_row.y, y_limb, y_row.x, ~x_limb, y_carry);
+        if (i > 0) {
+          x[i - 1] = __funnelshift_r(x_below, x_sum, STEPS);
+          y[i - 1] = __funnelshift_r(y_below, y_sum, STEPS);
+        }
+        x_below = x_sum, y_below = y_sum;
+        if (i % CHUNK == CHUNK - 1 || i + 1 == LIMBS) {
+          x[i] = __funnelshift_r(x_sum, x_carry - x_row.y, STEPS);
+          y[i] = __funnelshift_r(y_sum, y_carry - y_row.x, STEPS);
+        }
+      }
+      const i32 x_sign = static_cast<i32>(x_carry - x_row.y);
+      const i32 y_sign = static_cast<i32>(y_carry - y_row.x);
+      if ((x_sign | y_sign) < 0) {
+        GPUINT_RARE(WrongComparison);
+        if (x_sign < 0) negate(x);
+        if (y_sign < 0) negate(y);
+      }
+    }
+
+    GPUINT_DEVICE void negate(u32 (&z)[LIMBS]) const {
+      u32 carry = 1;
+      GPUINT_UNROLL(LIMBS)
+      for (u32 i = 0; i < LIMBS; ++i) {
+        if (i % CHUNK == 0 && i >= length) break;
+        z[i] = ~z[i] + carry;
+        carry = z[i] < carry ? 1 : 0;
+      }
+    }
+  };
+};
+
+}  // namespace gpuint
