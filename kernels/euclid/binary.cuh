@@ -16,28 +16,31 @@
 //
 // Parity: the low k bits of the words are right, so each step is one of (a, b) for all but the
 // comparison, and every step keeps the greatest common divisor, whichever number is subtracted. A
-// wrong comparison makes a' or b' negative, and the magnitude is taken. Because |u| + |v| <= 2^k
+// wrong comparison may make a' or b' negative, and the magnitude is taken. Because |u| + |v| <= 2^k
 // with opposite signs, neither a' nor b' is longer than n bits.
 //
 // The loop ends: let S be the sum of both lengths, l(.) a length in bits. For n <= 32 a pass is k
 // steps of the numbers, each of which makes S smaller until a = 0. For n > 32 a word times
-// 2^(n - t - k) is less than 2^(n - t) from its number, and so is the result of the steps on words,
-// as they are divided by 2^k. Hence with A', B' the words after the steps
+// 2^(n - t - k) differs by less than 2^(n - t) from its number, and so do the results of the steps,
+// whose entries are divided by 2^k. Hence with A', B' the words after the steps
 //     l(a') <= 1 + n - t + max(l(A') - k, 0),    the same for b'.
-// - The shorter number has more than n - t bits: S = l(A) + l(B) + 2 (n - t - k). Each step makes
-//   l(A) + l(B) smaller, no step makes B longer, and A is at most half of the longer word after it.
-//   If A' and B' have k bits or more, S falls by k - 2 or more; if A' has less, by t - 2. If only
-//   B' has less than k bits, let step j <= k have made it short, by an exchange: l(A) < l(B) - 1
-//   after it, of B at the start, and A is halved in k - j steps after it, so that
-//   l(a') + l(b') <= 2 (n - t) + 1 + l(B) - 2 k + j, which is below S for l(A) > k + 1. For l(A) =
-//   k
-//   + 1 and j = k, a is divided k - 1 times by 2 and not compared until then, so b' = a / 2^(k-1)
-//   is exact.
-// - The shorter number has n - t bits or less, and its word less than k. If it is b, a is halved in
-//   each step and no numbers are exchanged: l(a') <= n - t + 3, b' = b. If it is a, the first odd
-//   one after i < k steps exchanges them: b' = a / 2^i, and |a'| is at most 2^(n + 1 + i - k). If
-//   there is none, a' = a / 2^k.
-// S falls in each case.
+// If A is even in all steps, a' = a / 2^k and b' = b. Otherwise let i < k steps precede the first
+// one with A odd; then B' <= min(A, B).
+// - The shorter number has n - t bits or less, so its word has k or less. If that is b, the steps
+//   exchange nothing, as A >= 2^t - 2^k > B whenever they compare: b' = b, l(a') <= n + 1 - k. If
+//   it is a, they exchange the first odd A and nothing later: b' = a / 2^i, l(a') <= n + 1 + i - k.
+//   So S falls by k - 1 or more.
+// - It has more. Then S = l(A) + l(B) + 2 (n - t - k), one of l(A), l(B) is k + t, and both are
+// above
+//   k. Each step makes l(A) + l(B) smaller and none makes B longer.
+//   - A' and B' have more than k bits: S falls by k - 2 or more.
+//   - A' has k or less: l(a') + l(b') <= 2 (n - t) + 2 + min(l(A), l(B)) - k. S falls by t - 2.
+//   - Only B' has k or less. Let step j make it so, by an exchange. From there on B < 2^k <= A, so
+//   A
+//     is halved in the k - j steps left, and was less than half of the B before: l(A') < l(B) -
+//     (k - j). So l(a') + l(b') <= 2 (n - t - k) + 1 + l(B) + j, which is less than S unless j = k
+//     and l(A) = k + 1 < l(B). Then it is the first exchange, as after another one B has k + 1 bits
+//     and A' has k. So A was even before, b' = a / 2^(k - 1), and l(a') <= n.
 #pragma once
 #include "core/abi.cuh"
 #include "core/limbs.cuh"

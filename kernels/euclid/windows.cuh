@@ -266,7 +266,7 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
   // Repeats windows on the numbers of `count` rows until one of them is 0, with cofactors 0 and 1
   // if there are any.
   GPUINT_DEVICE void run(u32 count) {
-    u32 written = 1;  // chunks of the lane's cofactors in memory
+    u32 written = 1;  // chunks of the lane's cofactors in memory, while its row has windows
     if constexpr (NUMBERS == 4) {
       GPUINT_UNROLL(1)
       for (u32 row = 0; row < count; ++row)
@@ -288,7 +288,7 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
         limbs = __reduce_max_sync(~0u, active ? min_of(limbs, STORED) : 0);
         const u32 chunks = ceil_div(limbs, ENTRY);
         apply(index, rows, chunks, index == 0 ? STORED / ENTRY : written, shift);
-        if (index != 0 && active) written = max_of(written, chunks);
+        if (index != 0) written = max_of(written, chunks);
       }
       active = active && length[0] != 0 && length[1] != 0;
     }
