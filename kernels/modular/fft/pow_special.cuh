@@ -1,46 +1,12 @@
-// Powers modulo special moduli. A block computes all squares of a row, which stays in digits of the
-// transform (special_digits.cuh), so that a square takes no launch and no memory of other blocks.
+// Powers modulo special moduli k 2^n + c, in digits of 16 bits.
 #pragma once
-#include "core/abi.cuh"
-#include "core/rows.cuh"
+#include "modular/fft/powers_in_digits.cuh"
 #include "modular/fft/special_digits.cuh"
-#include "modular/special.cuh"
 
 namespace gpuint {
 
-// in[0] = a, in[1] = exponents, in[2] = special moduli, out[0] = r. params.exponent_bits times, r
-// is replaced by the fold of its square, from r = a on. The factor of fold i is params.digit where
-// bit params.distance + params.exponent_bits - 1 - i of the exponent is set, and 1 elsewhere.
+// The factors of squares are those of their folds (special.cuh).
 template <class S>
-struct PowSpecial {
-  using Digits = SpecialDigits<S>;
-  static_assert(S::LIMB_BITS == 32, "rows are read as halves of 32 bits");
-  static constexpr u32 THREADS = Digits::THREADS, ROWS = 1, PERSISTENT = 1;
-  static constexpr u32 SHARED = Digits::SHARED, SCRATCH = Digits::SCRATCH;
-  static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
-
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Digits digits(o, shared);
-    GPUINT_UNROLL(1)
-    for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
-      digits.read(input_row<S>(o, 0, row), modulus(o, row));
-      GPUINT_UNROLL(1)
-      for (u32 i = o.params.exponent_bits; i > 0; --i) digits.square(factor(o, row, i - 1));
-      digits.write(output_row<S>(o, 0, row), modulus(o, row));
-    }
-  }
-
- private:
-  GPUINT_DEVICE static SpecialModulus modulus(const Operands& o, u32 row) {
-    return static_cast<const SpecialModulus*>(o.in[2])[o.params.broadcast_divisor != 0 ? 0 : row];
-  }
-
-  // The factor of the fold whose bit is params.distance + i.
-  GPUINT_DEVICE static u32 factor(const Operands& o, u32 row, u32 i) {
-    const u32 bit = o.params.distance + i;
-    const u32 word = limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(bit / 32));
-    return (word >> (bit % 32) & 1) != 0 ? static_cast<u32>(o.params.digit) : 1;
-  }
-};
+struct PowSpecial : PowersInDigits<S, SpecialDigits<S>> {};
 
 }  // namespace gpuint

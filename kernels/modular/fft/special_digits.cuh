@@ -39,6 +39,7 @@
 #include "core/group.cuh"
 #include "core/rows.cuh"
 #include "modular/special.cuh"
+#include "transform/fft/columns.cuh"
 #include "transform/fft/passes.cuh"
 #include "tuning/transform.cuh"
 
@@ -123,7 +124,8 @@ struct SpecialDigits {
       }
       __syncthreads();  // nobody reads points any more
     }
-    if constexpr (PARTS == 2 && KEEPS_POINTS) exchange_halves(x);
+    if constexpr (PARTS == 2 && KEEPS_POINTS)
+      fft::exchange_halves<P>(x, reinterpret_cast<Complex*>(shared + POINTS));
     const Modulus n = modulus();
     const u32 chunks = ceil_div(n.top, CHUNK);
     Quotient quotient{0, 0};
@@ -261,28 +263,6 @@ struct SpecialDigits {
     fft::multiply<0>(x, last, [&](u32 i) { return x[i]; });
     fft::inverse<P, PARTS, BLOCK_PARTS>(x, points);
     fft::weigh<P, PARTS>(k, ptx::rematerialize(threadIdx.x) % PART_THREADS, x);
-  }
-
-  // Leaves points i of both parts in x[i] and x[i + 8], i < 8: points thread + 512 i.
-  GPUINT_DEVICE void exchange_halves(Complex (&x)[fft::RADIX]) const {
-    constexpr u32 HALF = fft::RADIX / 2;
-    Complex* const at = reinterpret_cast<Complex*>(shared + POINTS);
-    const u32 thread = ptx::rematerialize(threadIdx.x);
-    const bool is_lower = thread < PART_THREADS;
-    GPUINT_UNROLL(8)
-    for (u32 i = 0; i < HALF; ++i) {
-      // Even points are those of the lower threads.
-      at[thread + THREADS * i] = is_lower ? x[2 * i + 1] : x[2 * i];
-      x[i] = is_lower ? x[2 * i] : x[2 * i + 1];
-    }
-    __syncthreads();
-    GPUINT_UNROLL(8)
-    for (u32 i = 0; i < HALF; ++i) {
-      const Complex own = x[i], other = at[(thread ^ PART_THREADS) + THREADS * i];
-      x[i] = is_lower ? own : other;
-      x[i + HALF] = is_lower ? other : own;
-    }
-    __syncthreads();  // nobody reads points any more
   }
 
   // Column of piece s, from its points of all parts.
