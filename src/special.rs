@@ -1,7 +1,9 @@
-//! Special moduli `k 2^n + c` with small `k` and `c`.
+//! Special moduli `k b^n + c` with small `k`, `b` and `c`.
+
+use std::ops::RangeInclusive;
 
 use num_bigint::BigUint;
-use num_traits::{One, Zero};
+use num_traits::{One, ToPrimitive, Zero};
 
 /// Largest `|c|` of a special modulus that a fold reduces by.
 pub(crate) const MAX_TERM: u64 = 1 << 13;
@@ -12,8 +14,16 @@ pub(crate) const FACTOR_BOUND: u64 = 1 << 31;
 /// Least `n` of a special modulus that a fold reduces by.
 const MIN_EXPONENT: u32 = 128;
 
-/// A number `k 2^n + c`: a Mersenne (`2^n - 1`), Fermat (`2^n + 1`), Proth (`k 2^n + 1`) or Riesel
-/// (`k 2^n - 1`) number, or another one with a small `c`.
+/// Largest base of a generalized Fermat number whose digits have 16 bits with a sign
+/// (`kernels/modular/fft/fermat_digits.cuh`).
+const MAX_BASE: u32 = 65532;
+
+/// Exponents of generalized Fermat numbers that are recognized.
+const FERMAT_EXPONENTS: RangeInclusive<u32> = 1 << 10..=1 << 14;
+
+/// A number `k b^n + c`: with `b = 2` a Mersenne (`2^n - 1`), Fermat (`2^n + 1`), Proth (`k 2^n +
+/// 1`) or Riesel (`k 2^n - 1`) number, or another one with a small `c`; a generalized Fermat number
+/// (`b^(2^m) + 1`).
 ///
 /// ```
 /// use gpuint::SpecialModulus;
@@ -28,6 +38,7 @@ const MIN_EXPONENT: u32 = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpecialModulus {
     k: u32,
+    base: u32,
     n: u32,
     c: i32,
 }
@@ -36,11 +47,19 @@ impl SpecialModulus {
     /// Makes the number `k 2^n + c`.
     #[must_use]
     pub const fn new(k: u32, n: u32, c: i32) -> Self {
-        Self { k, n, c }
+        Self::with_base(k, 2, n, c)
     }
 
-    /// Returns the form of a number with odd `k < 2^31`, `n >= 128` and `0 < |c| <= 2^13`; `None`
-    /// for other numbers.
+    /// Makes the number `k base^n + c`. Residues have special arithmetic modulo numbers of base 2.
+    /// Fermat's and strong tests also have it modulo those of
+    /// [`recognize_fermat`](Self::recognize_fermat).
+    #[must_use]
+    pub const fn with_base(k: u32, base: u32, n: u32, c: i32) -> Self {
+        Self { k, base, n, c }
+    }
+
+    /// Returns the form of a number with base 2, odd `k < 2^31`, `n >= 128` and `0 < |c| <= 2^13`;
+    /// `None` for other numbers.
     #[must_use]
     pub fn recognize(number: &BigUint) -> Option<Self> {
         let low = number.iter_u64_digits().next()? % (2 * MAX_TERM);
@@ -52,14 +71,58 @@ impl SpecialModulus {
         };
         let n = even.trailing_zeros()?;
         let k = u32::try_from(&even >> n).ok()?;
-        let form = Self { k, n: u32::try_from(n).ok()?, c };
+        let form = Self::new(k, u32::try_from(n).ok()?, c);
         form.is_foldable().then_some(form)
+    }
+
+    /// Returns the form of a generalized Fermat number `b^n + 1` with even `b` from 4 to 65532 and
+    /// `n` a power of two from 2^10 to 2^14; `None` for other numbers. Of several forms it is that
+    /// with the largest `n`.
+    ///
+    /// ```
+    /// use gpuint::SpecialModulus;
+    /// use num_bigint::BigUint;
+    ///
+    /// let prime = BigUint::from(824u32).pow(1024) + 1u32;
+    /// let form = SpecialModulus::with_base(1, 824, 1024, 1);
+    /// assert_eq!(SpecialModulus::recognize_fermat(&prime), Some(form));
+    /// assert_eq!(SpecialModulus::recognize_fermat(&(prime + 2u32)), None);
+    /// ```
+    #[must_use]
+    pub fn recognize_fermat(number: &BigUint) -> Option<Self> {
+        if !number.bit(0) || number.is_one() {
+            return None;
+        }
+        // b^n has n zeros at the end for each one of b: nearly all numbers are told from powers by
+        // that. The root is one by logarithms, and is checked.
+        let power = number - 1u32;
+        let zeros = power.trailing_zeros()?;
+        let log2 = {
+            let below = power.bits().saturating_sub(64);
+            (&power >> below).to_f64()?.log2() + below as f64
+        };
+        let form = |n: u32| {
+            let base = (log2 / f64::from(n)).exp2().round();
+            let is_candidate = (4.0..=f64::from(MAX_BASE)).contains(&base)
+                && u64::from((base as u32).trailing_zeros() * n) == zeros;
+            let base = base as u32;
+            (is_candidate && BigUint::from(base).pow(n) == power)
+                .then_some(Self::with_base(1, base, n, 1))
+        };
+        // The largest exponent has the least base, which is no square.
+        std::iter::successors(Some(*FERMAT_EXPONENTS.end()), |n| Some(n / 2))
+            .take_while(|n| FERMAT_EXPONENTS.contains(n))
+            .find_map(form)
     }
 
     /// Returns the number; `None` if it is not positive.
     #[must_use]
     pub fn value(self) -> Option<BigUint> {
-        let product = BigUint::from(self.k) << self.n;
+        let power = match self.base {
+            2 => BigUint::one() << self.n,
+            base => BigUint::from(base).pow(self.n),
+        };
+        let product = power * self.k;
         let term = self.c.unsigned_abs();
         let value = match self.c {
             0.. => product + term,
@@ -73,6 +136,12 @@ impl SpecialModulus {
     #[must_use]
     pub const fn k(self) -> u32 {
         self.k
+    }
+
+    /// Returns the base: 2 for numbers `k 2^n + c`.
+    #[must_use]
+    pub const fn base(self) -> u32 {
+        self.base
     }
 
     /// Returns the exponent `n`.
@@ -89,7 +158,8 @@ impl SpecialModulus {
 
     /// Returns true if folds reduce modulo the number (`kernels/modular/special.cuh`).
     pub(crate) fn is_foldable(self) -> bool {
-        self.n >= MIN_EXPONENT
+        self.base == 2
+            && self.n >= MIN_EXPONENT
             && self.takes_factor(1)
             && self.k > 0
             && self.c != 0
@@ -116,9 +186,20 @@ impl SpecialModulus {
             && multiple * term <= 1 << 42
     }
 
+    /// Returns true if `pow_fermat` computes powers with the factor modulo this generalized Fermat
+    /// number: the bounds of `kernels/modular/fft/fermat_digits.cuh`.
+    pub(crate) fn takes_fermat_digits(self, factor: u32) -> bool {
+        let (base, half) = (u64::from(self.base), u64::from(self.base / 2 + 1));
+        let columns = u64::from(factor).saturating_mul(u64::from(self.n) * half * half);
+        factor <= 1 << 12
+            && (4..=MAX_BASE).contains(&self.base)
+            && self.base.is_multiple_of(2)
+            && columns.saturating_add(columns / (base - 1) + 1 + base) < 1 << 51
+    }
+
     /// Returns the words of a record (`kernels/modular/special.cuh`).
     pub(crate) const fn record(self) -> [u32; 4] {
-        [self.k, self.n, self.c.cast_unsigned(), 0]
+        [self.k, self.n, self.c.cast_unsigned(), self.base]
     }
 
     /// Returns `1 / k^power` modulo the number `value`, of this form.
@@ -162,6 +243,37 @@ mod tests {
         assert_eq!(SpecialModulus::recognize(&BigUint::ZERO), None);
         assert_eq!(SpecialModulus::new(1, 3, -8).value(), None);
         assert_eq!(SpecialModulus::new(0, 3, 0).value(), None);
+    }
+
+    #[test]
+    fn generalized_fermat_numbers_are_recognized() {
+        for (base, n) in [(6, 1024), (824, 1024), (65532, 1024), (150, 2048), (10, 16384)] {
+            let form = SpecialModulus::with_base(1, base, n, 1);
+            let value = form.value().unwrap();
+            assert_eq!(SpecialModulus::recognize_fermat(&value), Some(form));
+            assert_eq!(SpecialModulus::recognize_fermat(&(value + 65536u32 * 4)), None);
+        }
+        // The exponent is the largest one.
+        let square = SpecialModulus::with_base(1, 36, 1024, 1).value().unwrap();
+        let form = SpecialModulus::with_base(1, 6, 2048, 1);
+        assert_eq!(SpecialModulus::recognize_fermat(&square), Some(form));
+        // Other bases and exponents have no form.
+        for (base, n) in [(7, 1024), (6, 512), (6, 1023), (65538, 1024)] {
+            let value = SpecialModulus::with_base(1, base, n, 1).value().unwrap();
+            assert_eq!(SpecialModulus::recognize_fermat(&value), None, "{base}^{n} + 1");
+        }
+        for number in 0..4u32 {
+            assert_eq!(SpecialModulus::recognize_fermat(&number.into()), None);
+        }
+    }
+
+    #[test]
+    fn factors_fit_fermat_digits_up_to_the_bounds() {
+        let takes =
+            |base, n, factor| SpecialModulus::with_base(1, base, n, 1).takes_fermat_digits(factor);
+        assert!(takes(4, 1024, 1 << 12) && !takes(4, 1024, (1 << 12) + 1));
+        assert!(takes(65532, 16384, 127) && !takes(65532, 16384, 129));
+        assert!(!takes(2, 1024, 1) && !takes(65534, 1024, 1) && !takes(7, 1024, 1));
     }
 
     #[test]

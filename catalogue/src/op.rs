@@ -350,6 +350,13 @@ operations! {
         inputs: [Integer, Integer], prepared: SpecialModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, Digit, Distance, ExponentBits]
     }
+    /// The square modulo `b^q + 1`, `q = BITS / 16`, `exponent_bits` times from `a` on, with the
+    /// factors of `pow_special`. Rows are `q` signed digits to base `b` of 16 bits each, at most
+    /// `b / 2 + 1`.
+    PowFermat = "pow_fermat" {
+        inputs: [Integer, Integer], prepared: SpecialModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, Digit, Distance, ExponentBits]
+    }
     /// A mask of the strong probable primes to base 2.
     StrongBase2 = "strong_base2" {
         inputs: [Integer], outputs: [], mask: true, status: false, params: []

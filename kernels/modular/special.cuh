@@ -35,12 +35,12 @@
 
 namespace gpuint {
 
-// A special modulus; `record` of src/special.rs has the words.
+// A special modulus k b^n + c; `record` of src/special.rs has the words.
 struct SpecialModulus {
   u32 k;
   u32 n;
   i32 c;
-  u32 unused;
+  u32 base;
 };
 
 // A row that no thread of the kernel writes.

@@ -24,6 +24,7 @@ mod exponents;
 pub(crate) mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
+mod generalized_fermat;
 mod gerbicz;
 mod grouped_powers;
 mod half_gcd;

@@ -7,8 +7,6 @@
 //! kernel computes the squares and folds of many bits (`kernels/modular/fft/pow_special.cuh`). It
 //! requires smaller `k` and `c` than folds.
 
-use std::ops::Range;
-
 use gpuint_catalogue::{MAX_LONG_BITS, Op, Shape};
 use num_bigint::BigUint;
 
@@ -98,9 +96,7 @@ impl Special {
             let Some(scales) = scales else { return Ok(None) };
             Some(DynBatch::from_biguints(device, shape, scales)?)
         };
-        let words = collected(moduli.iter().map(|modulus| modulus.record()))?;
-        let mut records = device.alloc_rows(moduli.len(), size_of::<[u32; 4]>())?;
-        device.memory().upload(&mut records, 0, bytemuck::cast_slice(&words))?;
+        let records = records(device, moduli)?;
         Ok(Some(Self { moduli: moduli.to_vec(), records, is_broadcast, reduces_rows, scale }))
     }
 
@@ -207,52 +203,67 @@ impl Special {
         if !self.takes_factor(base) {
             return Ok(None);
         }
-        let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0) as u32;
         let mut power = one.try_clone()?;
-        let mut next = one.view().alloc()?;
         let bits = one.shape().bits;
         let fits = |modulus: &SpecialModulus| modulus.fits_digits(base, bits);
         if algorithms(Op::PowSpecial, one.shape()).next().is_some() && self.moduli.iter().all(fits)
         {
-            let mut end = longest;
-            while end > 0 {
-                let first = end.saturating_sub(BITS_OF_LAUNCH);
-                self.square_and_multiply(&power, base, (exponents, first..end), &mut next)?;
-                std::mem::swap(&mut power, &mut next);
-                end = first;
-            }
-            return Ok(Some(power));
+            let moduli = (&self.records, self.is_broadcast);
+            return powers_in_digits(Op::PowSpecial, power, base, exponents, moduli).map(Some);
         }
+        let mut next = one.view().alloc()?;
         let mut folds = Folds::new(self, one)?;
-        for bit in (0..longest).rev() {
+        for bit in (0..longest_of(exponents)?).rev() {
             folds.square_and_multiply(&power, base, (exponents, bit), &mut next)?;
             std::mem::swap(&mut power, &mut next);
         }
         Ok(Some(power))
     }
+}
 
-    /// Computes a square of residues for each bit of the range, from the highest one on, and
-    /// multiplies it by `base` where the bit of the exponent is set.
-    fn square_and_multiply(
-        &self,
-        a: &DynBatch,
-        base: u32,
-        (exponents, bits): (&DynBatch, Range<u32>),
-        out: &mut DynBatch,
-    ) -> Result<()> {
+/// Uploads the records of moduli.
+pub(super) fn records(device: &Device, moduli: &[SpecialModulus]) -> Result<Buffer> {
+    let words = collected(moduli.iter().map(|modulus| modulus.record()))?;
+    let mut records = device.alloc_rows(moduli.len(), size_of::<[u32; 4]>())?;
+    device.memory().upload(&mut records, 0, bytemuck::cast_slice(&words))?;
+    Ok(records)
+}
+
+/// Returns the number of bits of the longest exponent.
+fn longest_of(exponents: &DynBatch) -> Result<u32> {
+    Ok(exponents.bit_lengths()?.into_iter().max().unwrap_or(0) as u32)
+}
+
+/// Computes powers of `base` by an exponent for each row, from `power`, the residues of 1. `op`
+/// computes a square for each bit, from the highest one on, and multiplies it by `base` where the
+/// bit is set. The moduli are records, and true if one serves all rows.
+pub(super) fn powers_in_digits(
+    op: Op,
+    mut power: DynBatch,
+    base: u32,
+    exponents: &DynBatch,
+    (records, broadcast_divisor): (&Buffer, bool),
+) -> Result<DynBatch> {
+    let (device, rows) = (power.device().clone(), power.len());
+    let mut next = power.view().alloc()?;
+    let mut end = longest_of(exponents)?;
+    while end > 0 {
+        let distance = end.saturating_sub(BITS_OF_LAUNCH);
         let params = Params {
             digit: base.into(),
-            distance: bits.start,
-            exponent_bits: bits.end - bits.start,
-            broadcast_divisor: self.is_broadcast,
+            distance,
+            exponent_bits: end - distance,
+            broadcast_divisor,
             ..Params::default()
         };
-        let ins = [Some(a.buffer()), Some(exponents.buffer()), Some(&self.records)];
-        let (device, rows) = (a.device().clone(), a.len());
-        let kernel = device.kernel(Op::PowSpecial, Strategy::Auto, a.shape(), rows)?;
-        let outs = [Some(out.buffer_mut()), None];
-        device.launch(kernel, Operands { ins, outs, rows, params, ..Operands::default() })
+        let ins = [Some(power.buffer()), Some(exponents.buffer()), Some(records)];
+        let kernel = device.kernel(op, Strategy::Auto, power.shape(), rows)?;
+        let outs = [Some(next.buffer_mut()), None];
+        device.launch(kernel, Operands { ins, outs, rows, params, ..Operands::default() })?;
+        std::mem::swap(&mut power, &mut next);
+        end = distance;
     }
+    Ok(power)
 }
 
 /// Returns true if powers of special residues are computed by products and folds at the width.

@@ -144,7 +144,7 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 32] = [
+const WITHOUT_FORM: [Op; 33] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
@@ -157,6 +157,7 @@ const WITHOUT_FORM: [Op; 32] = [
     Op::SquareResidues,
     Op::Fold,
     Op::PowSpecial,
+    Op::PowFermat,
     Op::StrongBase2,
     Op::StrongTerms,
     Op::ExtraStrongTerms,

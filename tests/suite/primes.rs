@@ -420,6 +420,31 @@ fn rows_with_kept_reciprocals_are_tested() -> Result<()> {
     Ok(())
 }
 
+/// Generalized Fermat numbers, whose powers have a kernel: 824 is the least base of a prime `b^1024
+/// + 1` (OEIS A056993).
+#[test]
+fn generalized_fermat_numbers_are_tested_in_digits() -> Result<()> {
+    let number = |base: u32| BigUint::from(base).pow(1024) + 1u32;
+    let numbers = [number(824), number(822)];
+    let base = BigUint::from(3u32);
+    let residue = oracle::pow_mod(&base, &(&numbers[1] - 1u32), &numbers[1]);
+    for backend in [BackendKind::Cpu, BackendKind::Simt, BackendKind::Cuda] {
+        // Schedules of the shim are those of the kernel's own cases.
+        if let Some(device) = devices(backend).into_iter().next() {
+            let shape = narrowest(numbers[0].bits() as usize).expect("the width is built");
+            let n = DynBatch::from_biguints(&device, shape, &numbers)?;
+            let (residues, words) = n.fermat_residues(&base)?;
+            assert_eq!(residues.to_biguints()?, [BigUint::from(1u32), residue.clone()], "{device}");
+            assert_eq!(Some(words[1]), residue.iter_u64_digits().next(), "{device}");
+            if is_thorough() {
+                let passes = n.is_strong_probable_prime(&base)?.to_bools()?;
+                assert_eq!(passes, [true, false], "{device}");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `k 2^n + 1` has `n` powers to look at. Numbers of Fermat have -1 long before the last ones.
 #[test]
 fn rows_with_many_powers_are_strong_by_the_last_or_by_all() -> Result<()> {

@@ -36,7 +36,7 @@ pub(super) fn pow_special(rows: Rows<'_>) -> Result<Failed> {
 }
 
 /// Returns the factor of a fold: the digit where the bit of the exponent is set.
-fn factor(exponent: &[u64], bit: i64, digit: u64) -> i64 {
+pub(super) fn factor(exponent: &[u64], bit: i64, digit: u64) -> i64 {
     if limb_at(exponent, bit) & 1 == 1 { digit as i64 } else { 1 }
 }
 

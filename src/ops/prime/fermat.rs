@@ -15,9 +15,7 @@ use crate::strategy::Strategy;
 
 impl View<'_> {
     pub(crate) fn fermat_residues(&self, base: &BigUint) -> Result<(DynBatch, Vec<u64>)> {
-        if let Some((base, modulus)) = self.special_modulus(base)? {
-            let exponents = self.batch.wrapping_sub_all(1)?;
-            let residues = DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?;
+        if let Some(residues) = self.special_powers(base, || self.batch.wrapping_sub_all(1))? {
             let words = residues.view().low_words()?;
             return Ok((residues, words));
         }
@@ -33,9 +31,13 @@ impl View<'_> {
         Ok((residues, words))
     }
 
-    /// Returns the base and the rows as moduli for powers by folds; `None` if a row is not special,
-    /// the base or the rows are too long or short for folds, or the strategy selects products.
-    pub(super) fn special_modulus(&self, base: &BigUint) -> Result<Option<(u32, DynModulus)>> {
+    /// Computes `base^exponents` modulo special rows, by folds or in digits; `None` if a row is not
+    /// special, the base or the rows are too long or short, or the strategy selects products.
+    pub(super) fn special_powers(
+        &self,
+        base: &BigUint,
+        exponents: impl FnOnce() -> Result<DynBatch>,
+    ) -> Result<Option<DynBatch>> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
             && base > 0
@@ -44,8 +46,11 @@ impl View<'_> {
         if !is_candidate {
             return Ok(None);
         }
-        let Some(special) = recognized(self.batch)? else { return Ok(None) };
-        Ok(Some((base, DynModulus::of_special(self.device(), self.shape(), &special)?)))
+        let Some(special) = recognized(self.batch)? else {
+            return self.powers_modulo_fermat(base, exponents);
+        };
+        let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
+        DynResidues::powers_of(base, &exponents()?, &modulus)?.to_batch().map(Some)
     }
 
     /// Returns the lowest 64 bits of each row.
@@ -74,8 +79,9 @@ faces! {
     /// Computes `base^(n - 1) mod n` for each row `n`, and the lowest 64 bits of each residue: the
     /// RES64 of PRST and LLR, which these print in hexadecimal. A prime that does not divide the
     /// base has the residue 1. Rows that are 0 or 1 have the residue 0. If all rows are special
-    /// ([`SpecialModulus::recognize`](crate::SpecialModulus::recognize)) and the base is small, a
-    /// bit takes one square and a fold.
+    /// ([`SpecialModulus::recognize`](crate::SpecialModulus::recognize)), or generalized Fermat
+    /// numbers of one exponent ([`recognize_fermat`](crate::SpecialModulus::recognize_fermat)), and
+    /// the base is small, a bit takes one square and a pass over it.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

@@ -25,7 +25,6 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::{Mask, Table};
 use crate::ops::View;
-use crate::ops::residues::DynResidues;
 
 /// Number of the last powers by which rows are tested first.
 const MAX_SQUARES: usize = 16;
@@ -92,11 +91,12 @@ impl View<'_> {
         let zeros = minus_one.trailing_zeros()?;
         let powers: Vec<usize> = zeros.iter().map(|&zeros| most.min(zeros as usize)).collect();
         let exponents = minus_one.shr_rows(&powers)?;
-        let special = base.map(|base| self.special_modulus(base)).transpose()?.flatten();
+        let special = match base {
+            Some(base) => self.special_powers(base, || exponents.try_clone())?,
+            None => None,
+        };
         let (mut power, mut divisor) = match special {
-            Some((base, modulus)) => {
-                (DynResidues::powers_of(base, &exponents, &modulus)?.to_batch()?, None)
-            }
+            Some(power) => (power, None),
             None => {
                 let divisor = self.prepare()?;
                 (View { batch: bases, strategy }.pow_mod(&exponents, &divisor)?, Some(divisor))

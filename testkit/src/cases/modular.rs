@@ -112,6 +112,43 @@ pub(super) fn special_power(x: &Row<'_>) -> BigUint {
     })
 }
 
+/// Checks digits of a power modulo a generalized Fermat number.
+pub(super) fn fermat_power(x: &Row<'_>) -> Expected {
+    let (modulus, n) = special_modulus(x);
+    let params = &x.operands.params;
+    let (exponent, bits) = (x.b(), params.distance..params.distance + params.exponent_bits);
+    let power = bits.rev().fold(value_of_digits(&x.a(), modulus, &n), |power, bit| {
+        let factor = if exponent.bit(bit.into()) { params.digit } else { 1 };
+        rest(&(&power * &power * factor), &n)
+    });
+    Expected::such_that(move |[digits, _]| {
+        let most = (modulus.base() / 2 + 1) as u16;
+        halves(digits, modulus.n()).all(|half| half.unsigned_abs() <= most)
+            && value_of_digits(digits, modulus, &n) == power
+    })
+}
+
+/// The signed digits of a row.
+fn halves(digits: &BigUint, count: u32) -> impl DoubleEndedIterator<Item = i16> {
+    let mut bytes = digits.to_bytes_le();
+    bytes.resize(2 * count as usize, 0);
+    let halves: Vec<_> =
+        bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
+    halves.into_iter()
+}
+
+/// The value of the digits modulo the modulus `n`, by Horner's rule.
+fn value_of_digits(digits: &BigUint, modulus: SpecialModulus, n: &BigUint) -> BigUint {
+    let base = modulus.base();
+    // Digits with 2^15 added, and the same number of digits 2^15.
+    let (mut value, mut added) = (BigUint::ZERO, BigUint::ZERO);
+    for half in halves(digits, modulus.n()).rev() {
+        value = value * base + (i32::from(half) + 0x8000) as u32;
+        added = added * base + 0x8000u32;
+    }
+    oracle::sub_mod(&rest(&value, n), &rest(&added, n), n)
+}
+
 /// The special modulus of a row, and its value.
 fn special_modulus(x: &Row<'_>) -> (SpecialModulus, BigUint) {
     let record = &x.operands.inputs[2][16 * x.divisor_row()..];
@@ -119,7 +156,7 @@ fn special_modulus(x: &Row<'_>) -> (SpecialModulus, BigUint) {
         let bytes = record[4 * index..].first_chunk();
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     };
-    let modulus = SpecialModulus::new(word(0), word(1), word(2) as i32);
+    let modulus = SpecialModulus::with_base(word(0), word(3), word(1), word(2) as i32);
     (modulus, modulus.value().expect("the modulus is special"))
 }
 
@@ -219,6 +256,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         }
         Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
         Op::Fold | Op::PowSpecial => special(draws, is_one),
+        Op::PowFermat => fermat_powers(draws, is_one),
         Op::PowSecret => secret_powers(draws, is_one, variant >= 2),
         Op::MulAddSecret => secret_sums(draws, is_one, variant >= 2),
         // Sums and halves.
@@ -416,6 +454,55 @@ fn fits_digits(modulus: SpecialModulus, bits: usize) -> bool {
         && k * FOLD_DIGIT * c < 1 << 42
 }
 
+/// The words of a special modulus.
+fn record_of(modulus: SpecialModulus) -> impl Iterator<Item = u8> {
+    let words = [modulus.k(), modulus.n(), modulus.c() as u32, modulus.base()];
+    words.into_iter().flat_map(u32::to_le_bytes)
+}
+
+/// Digits of residues modulo `b^q + 1`: random ones, the ends of their range, and carries through
+/// all digits.
+fn fermat_powers(draws: &mut Draws<'_>, is_one: bool) -> Operands {
+    draws.count = draws.count.min(LONG_POWERS);
+    let (shape, q) = (draws.shape, draws.shape.bits / 16);
+    let (mut records, mut rows, mut exponents) = (Vec::new(), Vec::new(), Vec::new());
+    let mut base = 4;
+    for row in 0..draws.count {
+        if row == 0 || !is_one {
+            base = match draws.random.below(6) {
+                0 => 4,
+                1 => 6 + 2 * draws.random.below(3) as u32,
+                2 => 65532,
+                _ => 4 + 2 * draws.random.below(32765) as u32,
+            };
+            records.extend(record_of(SpecialModulus::with_base(1, base, q as u32, 1)));
+        }
+        let most = (base / 2) as i32 + 1;
+        let family = draws.random.below(6);
+        let one_at = draws.random.below(q);
+        let digit = |draws: &mut Draws<'_>, place: usize| match family {
+            0 => most,
+            1 => -most,
+            2 => [most, -most][place % 2],
+            // A power of the base, or minus one.
+            3 if place == one_at => [1, -1][draws.random.below(2)],
+            3 => 0,
+            _ => draws.random.below(2 * most as usize + 1) as i32 - most,
+        };
+        let halves: Vec<u8> =
+            (0..q).flat_map(|place| (digit(draws, place) as i16).to_le_bytes()).collect();
+        rows.push(BigUint::from_bytes_le(&halves));
+        exponents.push(draws.value(shape.bits));
+    }
+    let inputs = [draws.column(&rows), draws.column(&exponents), records];
+    let mut launch = draws.launch(inputs, 1);
+    launch.params.broadcast_divisor = is_one.into();
+    launch.params.digit = FOLD_DIGIT;
+    launch.params.distance = FOLD_BIT;
+    launch.params.exponent_bits = POWER_BITS;
+    launch
+}
+
 /// Residues modulo `k 2^n + c` or their products, and the ends of their range.
 fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let shape = draws.shape;
@@ -428,8 +515,7 @@ fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
             while is_power && !fits_digits(modulus, shape.bits) {
                 modulus = drawn_special_modulus(draws, 1);
             }
-            let words = [modulus.k(), modulus.n(), modulus.c() as u32, 0];
-            records.extend(words.into_iter().flat_map(u32::to_le_bytes));
+            records.extend(record_of(modulus));
         }
         let n = modulus.value().expect("the modulus is special");
         let a = residue(draws, &n);

@@ -110,6 +110,7 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::SquareResidues => Expected::value(modular::reduced(&(x.a() * x.a()), x)),
         Op::Fold => Expected::value(modular::folded(x)),
         Op::PowSpecial => Expected::value(modular::special_power(x)),
+        Op::PowFermat => modular::fermat_power(x),
         Op::StrongBase2 => Expected::none().marked(crate::primes::is_strong(&x.a(), &2u32.into())),
         Op::StrongTerms => primes::term(x, false),
         Op::ExtraStrongTerms => primes::term(x, true),
@@ -179,7 +180,12 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         Op::MulMod | Op::SquareMod | Op::NegMod | Op::HalveMod => 2,
         Op::PowMod if is_slow && modular::has_long_powers(shape) => 2,
         Op::PowMod => 4,
-        Op::SquareResidues | Op::Fold | Op::PowSpecial | Op::RootRemainder | Op::RootCorrect => 2,
+        Op::SquareResidues
+        | Op::Fold
+        | Op::PowSpecial
+        | Op::PowFermat
+        | Op::RootRemainder
+        | Op::RootCorrect => 2,
         Op::CheckEquation => verify::EQUATIONS.len() * verify::HARMS,
         Op::IsZeroMask
         | Op::BitLengths
@@ -257,7 +263,8 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         | Op::MulResidues
         | Op::SquareResidues
         | Op::Fold
-        | Op::PowSpecial => modular::operands(draws),
+        | Op::PowSpecial
+        | Op::PowFermat => modular::operands(draws),
         Op::StrongBase2 | Op::StrongTerms | Op::ExtraStrongTerms | Op::StrongLucas => {
             primes::operands(draws)
         }
