@@ -319,7 +319,7 @@ fn structured_operands_take_rare_paths() {
     takes("special moduli, 1024 bits", &[("FoldIsNegative", 4)], |device| {
         multiply_by_minus_one(plain(1024), device)
     });
-    takes("gcd, 256 bits", &[("WrongComparison", 100)], |device| {
+    takes("gcd, 256 bits", &[("WrongComparison", 10)], |device| {
         common_divisors(plain(256), device, 1000)
     });
     takes("gcd, 2048 bits", &[("EuclidSubtraction", 1000)], |device| {
