@@ -4,7 +4,7 @@
 //! pool hangs in a child made by `fork`, and panics on a host where no thread can start.
 
 use std::sync::OnceLock;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -26,9 +26,24 @@ fn pool() -> Option<&'static ThreadPool> {
     static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new();
     let start = || {
         prepare();
-        let pool =
-            ThreadPoolBuilder::new().thread_name(|number| format!("gpuint-{number}")).build();
-        pool.inspect_err(|error| tracing::warn!(%error, "work stays on the calling thread")).ok()
+        let (sender, started) = channel();
+        let started_one = move |_| {
+            // Its entry in the epochs of crossbeam is allocated here.
+            drop(crossbeam_epoch::pin());
+            // The receiver waits.
+            let _ = sender.send(());
+        };
+        let pool = ThreadPoolBuilder::new()
+            .thread_name(|number| format!("gpuint-{number}"))
+            .start_handler(started_one)
+            .build()
+            .inspect_err(|error| tracing::warn!(%error, "work stays on the calling thread"))
+            .ok()?;
+        // A thread that starts after memory is exhausted aborts the process. (Operations of the
+        // pool would do as well, but this may be a thread of another pool of rayon, which works
+        // while it waits and could come here again.)
+        started.iter().take(pool.current_num_threads()).for_each(drop);
+        Some(pool)
     };
     POOL.get().get_or_init(start).as_ref()
 }

@@ -144,6 +144,19 @@ fn exhausted_memory_of_compositions_is_an_error() {
 }
 
 #[test]
+fn threads_run_when_their_pool_is_made() {
+    alone(&[("RAYON_NUM_THREADS", "32")], || {
+        assert_eq!(Device::cpu().to_string(), "cpu (32 threads)");
+        let tasks = fs::read_dir("/proc/self/task").unwrap();
+        let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap();
+        // A thread sets its name when it starts.
+        let started =
+            tasks.map(|task| name(task.unwrap())).filter(|name| name.starts_with("gpuint-"));
+        assert_eq!(started.count(), 32);
+    });
+}
+
+#[test]
 fn table_beyond_all_memory_is_refused_at_once() {
     let (base, modulus) = (BigUint::from(3u32), BigUint::from(1009u32));
     let start = Instant::now();
