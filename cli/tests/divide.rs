@@ -1047,7 +1047,7 @@ fn positions_are_those_of_the_lines_before_them() {
             let more = chunks.read(&mut chunk).unwrap();
             read.extend(chunk.lines.iter().map(|line| line.number));
             let before: Vec<u8> = lines[..chunk.end.line as usize].concat();
-            let mut hash = InputHash::new();
+            let mut hash = InputHash::default();
             hash.update(&before);
             assert_eq!(chunk.end.bytes, before.len() as u64, "{rows} rows, {capacity} bytes");
             assert_eq!(chunk.end.hash, hash.text(), "{rows} rows, {capacity} bytes");

@@ -242,7 +242,7 @@ impl<R: BufRead> Reader<R> {
             limits,
             number: 0,
             bytes: 0,
-            hash: hashing.then(InputHash::new),
+            hash: hashing.then(InputHash::default),
             ahead: Vec::new(),
             unclaimed: 0,
             family: 0,
@@ -266,7 +266,7 @@ impl<R: BufRead> Reader<R> {
     pub fn skip(&mut self, position: &Position) -> io::Result<bool> {
         let mut text = self.start(Vec::new());
         while self.bytes < position.bytes && self.next_line(&mut text)?.is_some() {
-            if text.next > self.limits.bytes {
+            if text.next >= self.limits.bytes {
                 text = self.restart(text);
             }
         }

@@ -30,11 +30,6 @@ pub enum InputError {
 pub struct InputHash(Xxh3Default);
 
 impl InputHash {
-    /// Starts with no bytes.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds bytes after those before.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);

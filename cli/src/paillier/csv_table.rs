@@ -47,7 +47,7 @@ impl<'a> CsvTable<'a> {
             index: 0,
             by: None,
             chunk: Vec::new(),
-            hash: InputHash::new(),
+            hash: InputHash::default(),
             rows: 0,
         };
         if let Column::Name(name) = column {

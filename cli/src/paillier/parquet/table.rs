@@ -62,7 +62,7 @@ pub(in crate::paillier) fn open<'a>(
     }
     let columns: Vec<usize> = by.into_iter().chain([index]).collect();
     let batches = Batches::new(&file, &metadata, &columns, source.chunk_rows.get())?;
-    let mut hash = InputHash::new();
+    let mut hash = InputHash::default();
     hash.update(b"parquet");
     Ok(Box::new(ParquetTable {
         file,
