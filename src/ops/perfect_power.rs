@@ -17,6 +17,8 @@
 //! and its power decide on rows that pass. By 5 alone, an odd row of 2^20 bits would take the roots
 //! of some 28 degrees from 16645 on. The host keeps the lowest limb and the length of each row.
 
+use gpuint_catalogue::DigitKind;
+
 use super::{View, faces, shape_of};
 use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
@@ -42,7 +44,12 @@ impl View<'_> {
             let inverse = inverse_of(p);
             let may_be = |row: &Candidate| row.may_be_power(p, inverse);
             let rows = (0..self.len()).filter(|&row| may_be(&candidates[row]));
-            let mut rows = powers_modulo_primes(&bases, collected(rows)?, p)?;
+            let rows = collected(rows)?;
+            if rows.is_empty() {
+                continue;
+            }
+            let sieve = PowerSieve::new(p, self.shape().digit);
+            let mut rows = sieve.powers(&bases, rows)?;
             while !rows.is_empty() {
                 let powers = bases.gather(&rows)?;
                 let (roots, rests) = powers.nth_root_rem(p as usize)?;
@@ -57,7 +64,7 @@ impl View<'_> {
                     candidates[row] = Candidate { length, lowest, zeros: zeros / p, logarithm };
                 }
                 rows.retain(|&row| may_be(&candidates[row]));
-                rows = powers_modulo_primes(&bases, rows, p)?;
+                rows = sieve.powers(&bases, rows)?;
             }
         }
         Ok((bases, exponents))
@@ -176,30 +183,41 @@ fn lowest_limbs(rows: &DynBatch) -> Result<Vec<u64>> {
     collected(lowest.chunks_exact(shape.bytes()).map(limb))
 }
 
-/// Leaves out rows that are no powers with the prime exponent `p` modulo the least primes
-/// `q = 1 mod p` whose product is a digit: powers are 0, or of order `(q - 1) / p`.
-fn powers_modulo_primes(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
-    if rows.is_empty() {
-        return Ok(rows);
-    }
-    let most = u64::MAX >> (u64::BITS as usize - bases.shape().digit.bits());
-    let (mut product, mut moduli) = (1u64, Vec::new());
-    for q in (1..).map(|k| k * p + 1).filter(|&q| is_prime(q)) {
-        match product.checked_mul(q).filter(|&next| next <= most && q >> 32 == 0) {
-            Some(next) => product = next,
-            None => break,
+/// The least primes `q = 1 mod p` whose product is a digit: modulo these, a power with the prime
+/// exponent `p` is 0, or of order `(q - 1) / p`.
+struct PowerSieve {
+    exponent: u64,
+    primes: Vec<u64>,
+    product: u64,
+}
+
+impl PowerSieve {
+    fn new(exponent: u64, digit: DigitKind) -> Self {
+        let most = u64::MAX >> (u64::BITS as usize - digit.bits());
+        let (mut product, mut primes) = (1u64, Vec::new());
+        for q in (1..).map(|k| k * exponent + 1).filter(|&q| is_prime(q)) {
+            match product.checked_mul(q).filter(|&next| next <= most && q >> 32 == 0) {
+                Some(next) => product = next,
+                None => break,
+            }
+            primes.push(q);
         }
-        moduli.push(q);
+        Self { exponent, primes, product }
     }
-    if moduli.is_empty() {
-        return Ok(rows);
+
+    /// Leaves out rows of `bases` that are no powers modulo the primes.
+    fn powers(&self, bases: &DynBatch, mut rows: Vec<usize>) -> Result<Vec<usize>> {
+        if rows.is_empty() || self.primes.is_empty() {
+            return Ok(rows);
+        }
+        let mut residues = bases.gather(&rows)?.rem_digit(self.product)?.into_iter();
+        rows.retain(|_| {
+            let residue = residues.next().unwrap_or(0);
+            let power = |q| power_modulo(residue % q, (q - 1) / self.exponent, q);
+            self.primes.iter().all(|&q| power(q) <= 1)
+        });
+        Ok(rows)
     }
-    let mut residues = bases.gather(&rows)?.rem_digit(product)?.into_iter();
-    rows.retain(|_| {
-        let residue = residues.next().unwrap_or(0);
-        moduli.iter().all(|&q| power_modulo(residue % q, (q - 1) / p, q) <= 1)
-    });
-    Ok(rows)
 }
 
 /// The power of a number below `q < 2^32`, modulo `q`.
@@ -271,7 +289,8 @@ mod tests {
             let values: Vec<_> = others.chain(powers).collect();
             let bases = DynBatch::from_biguints(&device, shape, &values).unwrap();
             let rows: Vec<_> = (0..values.len()).collect();
-            let left = powers_modulo_primes(&bases, rows.clone(), u64::from(p)).unwrap();
+            let sieve = PowerSieve::new(u64::from(p), shape.digit);
+            let left = sieve.powers(&bases, rows.clone()).unwrap();
             let (wrong, right): (Vec<_>, Vec<_>) = left.into_iter().partition(|&row| row < OTHERS);
             assert!(wrong.len() <= 1, "exponent {p}: {wrong:?}");
             assert_eq!(right, rows[OTHERS..], "exponent {p}");
