@@ -16,9 +16,12 @@
 //! ```
 //!
 //! `H` is the same for all rows, so that its powers come from a table: `ceil(k / 16)` products a
-//! row, and no squares ([`DynFixedBase`]).
+//! row, and no squares ([`DynFixedBase`]). The table takes 256 times as many products as a row,
+//! `16 k`, and a power without it `k / 2` squares and a tenth as many products. So the first
+//! [`WITHOUT_TABLE`] rows do without.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gpuint::{Device, DynBatch, DynFixedBase};
 use num_bigint::BigUint;
@@ -32,12 +35,52 @@ use crate::numbers::EncryptedNumbers;
 use crate::prepared::PreparedKey;
 use crate::random;
 
+/// Number of rows whose powers take as long as the table: `16 k / (0.55 k - k / 16)`.
+const WITHOUT_TABLE: usize = 32;
+
 /// A public key prepared on a device for encryption.
 #[derive(Debug)]
 pub struct Encryptor {
     key: Arc<PreparedKey>,
-    /// Powers of `h^n`, and bits of their exponents.
-    short: Option<(DynFixedBase, usize)>,
+    short: Option<ShortPowers>,
+}
+
+/// Powers with short exponents.
+#[derive(Debug)]
+struct ShortPowers {
+    /// `h^n mod n^2`.
+    base: BigUint,
+    /// Bits of an exponent.
+    bits: usize,
+    table: OnceLock<DynFixedBase>,
+    /// Number of rows that were computed without the table.
+    rows: AtomicUsize,
+}
+
+impl ShortPowers {
+    fn new(key: &PreparedKey) -> Result<Self> {
+        let (h, n) = (key.key.short_base().ok_or(Error::NoShortBase)?, key.key.modulus());
+        let power = DynBatch::splat(&key.device, key.wide, h, 1)?.pow_mod_all(n, &key.divisor)?;
+        let bits = n.bits().div_ceil(2) as usize;
+        let (table, rows) = (OnceLock::new(), AtomicUsize::new(0));
+        Ok(Self { base: power.row(0)?, bits, table, rows })
+    }
+
+    /// Computes the powers with these exponents.
+    fn pow(&self, exponents: &DynBatch, key: &PreparedKey) -> Result<DynBatch> {
+        let PreparedKey { device, wide, square, divisor, .. } = key;
+        if let Some(table) = self.table.get() {
+            return Ok(table.pow(exponents)?);
+        }
+        let before = self.rows.fetch_add(exponents.len(), Ordering::Relaxed);
+        if before.saturating_add(exponents.len()) <= WITHOUT_TABLE {
+            let bases = DynBatch::splat(device, *wide, &self.base, exponents.len())?;
+            return Ok(bases.pow_mod(exponents, divisor)?);
+        }
+        // Another thread may make one, too.
+        let table = DynFixedBase::new(device, *wide, &self.base, square, self.bits)?;
+        Ok(self.table.get_or_init(|| table).pow(exponents)?)
+    }
 }
 
 impl Encryptor {
@@ -58,13 +101,9 @@ impl Encryptor {
     /// # Errors
     /// [`NoShortBase`](Error::NoShortBase), and what any operation may return.
     pub fn short(device: &Device, key: &PublicKey) -> Result<Self> {
-        let base = key.short_base().ok_or(Error::NoShortBase)?;
         let key = PreparedKey::new(device, key)?;
-        let n = key.key.modulus();
-        let bits = n.bits().div_ceil(2) as usize;
-        let power = DynBatch::splat(device, key.wide, base, 1)?.pow_mod_all(n, &key.divisor)?;
-        let powers = DynFixedBase::new(device, key.wide, &power.row(0)?, &key.square, bits)?;
-        Ok(Self { key: Arc::new(key), short: Some((powers, bits)) })
+        let short = ShortPowers::new(&key)?;
+        Ok(Self { key: Arc::new(key), short: Some(short) })
     }
 
     /// The key.
@@ -128,15 +167,36 @@ impl Encryptor {
     fn masks(&self, rows: usize) -> Result<DynBatch> {
         let PreparedKey { device, narrow, wide, divisor, key, .. } = &*self.key;
         let n = key.modulus();
-        let largest = match self.short {
+        let largest = match &self.short {
             None => n - 1u32,
-            Some((_, bits)) => (BigUint::one() << bits) - 1u32,
+            Some(powers) => (BigUint::one() << powers.bits) - 1u32,
         };
         let bytes = random::numbers(&largest, rows, narrow.bytes())?;
         let drawn = DynBatch::from_le_bytes(device, *narrow, &bytes)?.resized(*wide)?;
         Ok(match &self.short {
             None => drawn.pow_mod_all(n, divisor)?,
-            Some((powers, _)) => powers.pow(&drawn)?,
+            Some(powers) => powers.pow(&drawn, &self.key)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decryptor, Primes, PrivateKey};
+
+    #[test]
+    fn table_is_made_for_many_rows_alone() {
+        let device = Device::cpu();
+        let key = PrivateKey::generate(&device, 1024, Primes::Blum).unwrap();
+        let encryptor = Encryptor::short(&device, key.public()).unwrap();
+        let decryptor = Decryptor::new(&device, &key).unwrap();
+        for (rows, has_table) in [(WITHOUT_TABLE - 1, false), (1, false), (1, true), (9, true)] {
+            let plaintexts: Vec<BigUint> = (0..rows).map(BigUint::from).collect();
+            let ciphertexts = encryptor.encrypt(&plaintexts).unwrap();
+            assert_eq!(decryptor.decrypt(&ciphertexts).unwrap(), plaintexts);
+            let table = encryptor.short.as_ref().and_then(|short| short.table.get());
+            assert_eq!(table.is_some(), has_table, "{rows} rows");
+        }
     }
 }
