@@ -27,6 +27,7 @@ mod batch_gcd {
     pub(crate) mod reading;
     pub(crate) mod records;
     pub(crate) mod report;
+    pub(crate) mod resumption;
     pub(crate) mod settings;
     pub(crate) mod shared;
     pub(crate) mod ssh;

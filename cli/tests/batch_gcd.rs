@@ -894,8 +894,8 @@ fn killed_job_leaves_store_and_output() {
     assert!(folder.names().iter().all(|name| !name.contains("partial")));
 }
 
-/// Hexadecimal keys of two widths, some of which share a factor.
-fn many_keys() -> String {
+/// Hexadecimal keys of two widths, four of which share a factor.
+fn hexadecimal_keys(count: usize) -> String {
     let mut random = Random::new(11);
     // Numbers that are 1 modulo the smallest primes share none of them.
     let primes = (2..600u32).filter(|n| (2..*n).all(|it| n % it > 0));
@@ -906,9 +906,9 @@ fn many_keys() -> String {
     };
     let shared = key(2);
     let mut lines = String::new();
-    for index in 0..280 {
+    for index in 0..count {
         let number = key(if index % 3 == 0 { 1 } else { 13 });
-        let number = if index % 70 == 5 { number * &shared } else { number };
+        let number = if index % (count / 4) == 5 { number * &shared } else { number };
         lines += &format!("{number:x}\n");
     }
     lines
@@ -929,7 +929,7 @@ fn records(folder: &str) -> BTreeSet<(String, Vec<u8>)> {
 #[test]
 fn job_that_is_killed_at_its_records_goes_on_from_them() {
     let folder = Scratch::new();
-    let input = folder.write("keys.txt", many_keys().as_bytes());
+    let input = folder.write("keys.txt", hexadecimal_keys(280).as_bytes());
     let [output, store] = [folder.path("out.json"), folder.path("keys.store")];
     let trees = folder.path("out.json.trees");
     let options = [&input, "--json", "-o", &output, "--store", &store, "--checkpoint=0"];
@@ -998,7 +998,7 @@ fn job_that_is_killed_at_its_records_goes_on_from_them() {
 #[test]
 fn job_that_cannot_replace_its_store_keeps_its_records() {
     let folder = Scratch::new();
-    let keys = many_keys();
+    let keys = hexadecimal_keys(280);
     let [output, store] = [folder.path("out.json"), folder.path("keys.store")];
     let trees = folder.path("out.json.trees");
     let options = ["--json", "-o", &output, "--store", &store, "--checkpoint=0"];
@@ -1022,6 +1022,89 @@ fn job_that_cannot_replace_its_store_keeps_its_records() {
     assert_eq!(run.status, 1, "{}", run.stderr);
     assert_eq!(fs::read(&output).unwrap(), results);
     assert!(Path::new(&store).exists() && !Path::new(&trees).exists());
+}
+
+/// Runs a job to its end, and leaves the records of a moment before beside its results,
+/// as a kill at its end does. Returns the arguments of the job and its records.
+fn killed_at_its_end(folder: &Scratch, stores: &[&str]) -> (Vec<String>, String) {
+    let input = folder.write("keys.txt", hexadecimal_keys(40).as_bytes());
+    let [output, trees, kept] =
+        ["out.json", "out.json.trees", "kept"].map(|name| folder.path(name));
+    let options = [&[&input, "--json", "-o", &output, "--checkpoint=0"], stores].concat();
+    let mut job = program();
+    let mut job = job.args(&options).stderr(Stdio::null()).spawn().unwrap();
+    while !records(&trees).iter().any(|(name, _)| name == "products") {
+        assert!(job.try_wait().unwrap().is_none(), "the job ended before a record");
+    }
+    job.kill().unwrap();
+    job.wait().unwrap();
+    fs::create_dir(&kept).unwrap();
+    for file in fs::read_dir(&trees).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), Path::new(&kept).join(file.file_name())).unwrap();
+    }
+    let run = run(&[&options[..], &["--resume"]].concat());
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(!Path::new(&trees).exists());
+    fs::rename(&kept, &trees).unwrap();
+    (options.iter().map(|&option| option.to_owned()).collect(), trees)
+}
+
+#[test]
+fn job_that_is_killed_after_its_store_was_replaced_is_resumed() {
+    let folder = Scratch::new();
+    let [new_store, other] = ["new.store", "other.store"].map(|name| folder.path(name));
+    let old_store = stored(&folder);
+    fs::copy(&old_store, &other).unwrap();
+    for stores in [
+        &["--store", &new_store][..],
+        &["--against", &old_store, "--store", &old_store],
+        &["--against", &other, "--store", &folder.path("both.store")],
+    ] {
+        let (options, trees) = killed_at_its_end(&folder, stores);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let written = [&folder.path("out.json"), stores[stores.len() - 1]];
+        let read = || written.map(|path| fs::read(path).unwrap());
+        let results = read();
+        let run = run(&[&options[..], &["--resume"]].concat());
+        assert_eq!(run.status, 1, "{stores:?}: {}", run.stderr);
+        assert!(read() == results, "{stores:?}");
+        assert!(!Path::new(&trees).exists());
+        fs::remove_file(written[0]).unwrap();
+    }
+}
+
+#[test]
+fn store_of_other_keys_is_not_replaced_by_a_resumed_job() {
+    let folder = Scratch::new();
+    let store = folder.path("new.store");
+    let (options, trees) = killed_at_its_end(&folder, &["--store", &store]);
+    let options: Vec<&str> = options.iter().map(String::as_str).chain(["--resume"]).collect();
+    fs::rename(stored(&folder), &store).unwrap();
+    let before = fs::read(&store).unwrap();
+    run(&options).assert_error("name it by --against, too");
+    assert_eq!(fs::read(&store).unwrap(), before);
+    assert!(Path::new(&trees).exists());
+}
+
+#[test]
+fn results_of_stored_keys_are_not_lost_by_another_run() {
+    let folder = Scratch::new();
+    let store = stored(&folder);
+    let new = folder.write("new.txt", format!("{}\n", modulus(0, 9)).as_bytes());
+    let output = folder.path("out.txt");
+    let options = [&new[..], "--against", &store, "--store", &store, "-o", &output];
+    let first = run(&options);
+    assert_eq!(first.status, 1, "{}", first.stderr);
+    let before = [&output, &store].map(|path| fs::read(path).unwrap());
+    for resume in [&[][..], &["--resume"]] {
+        run(&[&options[..], resume].concat()).assert_error("all keys are in the store");
+        assert_eq!([&output, &store].map(|path| fs::read(path).unwrap()), before);
+    }
+    // Without results, there are none to lose.
+    fs::remove_file(&output).unwrap();
+    let again = run(&options);
+    assert_eq!(again.status, 0, "{}", again.stderr);
 }
 
 #[test]
@@ -1068,7 +1151,7 @@ fn checks_of_each_key_go_on_from_their_records() {
 #[test]
 fn records_of_other_work_are_refused() {
     let folder = Scratch::new();
-    let input = folder.write("keys.txt", many_keys().as_bytes());
+    let input = folder.write("keys.txt", hexadecimal_keys(280).as_bytes());
     let output = folder.path("out.txt");
     let trees = folder.path("out.txt.trees");
     let start = || {
@@ -1101,7 +1184,8 @@ fn records_of_other_work_are_refused() {
 #[test]
 fn records_that_cannot_be_written_end_no_job() {
     let folder = Scratch::new();
-    let (input, target) = (folder.write("keys.txt", many_keys().as_bytes()), folder.path("target"));
+    let (input, target) =
+        (folder.write("keys.txt", hexadecimal_keys(280).as_bytes()), folder.path("target"));
     let output = folder.path("out.txt");
     fs::create_dir(&target).unwrap();
     std::os::unix::fs::symlink(&target, folder.path("out.txt.trees")).unwrap();

@@ -164,8 +164,8 @@ impl Analyzer<'_, '_> {
                 let text = format!("products of {} keys of {} bits", class.len(), class.bits());
                 stages.begin(Phase::Products, &text);
                 products[index] = class.products(device, keys)?;
-                if let Some(records) = records.filter(|records| records.is_due()) {
-                    records.save_products(&products);
+                if let Some(records) = records {
+                    records.save_products_if_due(&products);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,9 @@ use super::keys::{Collection, Limits, Stored};
 use super::options::Options;
 use super::progress::{Phase, Stages};
 use super::reading;
-use super::records::{FOLDER, Records, RecordsError, hash_of_work};
+use super::records::{FOLDER, Records, RecordsError, hash_of_work, recorded_work};
 use super::report::{Form, Report};
+use super::resumption::{has_moduli_of, undo_extension};
 use super::settings::Settings;
 use super::store::{self, StoreError};
 use crate::job::destination::{Output, written_files};
@@ -142,7 +143,7 @@ fn compute(
     signals::watch("batch-gcd", "ending the job");
     let on_terminal = stderr.is_terminal();
 
-    let (mut keys, stored) = match &options.against {
+    let (mut keys, mut stored) = match &options.against {
         Some(path) => {
             stages.begin(Phase::Store, "stored keys");
             let read = store::read(path, limits, budget)?;
@@ -158,6 +159,7 @@ fn compute(
         max_expanded: options.max_expanded.saturating_mul(MIB),
         limits,
     };
+    let documents = keys.documents().len();
     let reading = Instant::now();
     let bar = progress_bar(on_terminal, size(&options.inputs), 0);
     let read = reading::read(&options.inputs, &settings, budget, &STOP, &bar, &mut keys);
@@ -165,15 +167,32 @@ fn compute(
     read?;
     let reading = reading.elapsed();
 
+    let folder = records_folder(options)?.filter(|_| matches!(output, Output::File(_)));
+    let recorded = match &folder {
+        Some(folder) if options.resume => recorded_work(folder)?,
+        _ => None,
+    };
+    if let Some(recorded) = recorded {
+        undo_extension(&mut keys, &mut stored, documents, recorded);
+    }
     stages.ended(Phase::Read, &format!("reading {} keys", keys.len()), reading);
     stages.begin(Phase::Distinct, "keys of one modulus");
     budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
     let distinct = Distinct::of(&keys);
+    if folder.is_some() && distinct.first.last().is_some_and(|&last| last < stored.keys) {
+        refuse_lost_results(options)?;
+    }
     let is_stored = new_store.is_some();
-    let folder = records_folder(options)?.filter(|_| matches!(output, Output::File(_)));
     let opened = |folder| {
         let work = hash_of_work(&keys, &stored, is_stored);
-        Records::open(folder, work, options.interval(), options.resume)
+        if let Some(path) = made_store(options) {
+            let is_complete = recorded == Some(work)
+                && has_moduli_of(&store::read(path, limits, budget)?.0, &keys);
+            if !is_complete {
+                return Err(StoreError::Exists(path.to_owned()).into());
+            }
+        }
+        Ok::<_, AppError>(Records::open(folder, work, options.interval(), options.resume)?)
     };
     let records = folder.map(opened).transpose()?;
     let analyzer = Analyzer {
@@ -275,11 +294,31 @@ fn open_store(options: &Options, opened: &mut Option<OutputFile>) -> Result<(), 
     let format = Format { header: "gpuint batch-gcd store", options: Vec::new() };
     *opened = Some(OutputFile::open(&Names::of(path)?, format, false)?);
     // Another job may have made the store before the lock.
-    let is_old = |old: &PathBuf| same_file::is_same_file(old, path).unwrap_or(false);
-    if fs::symlink_metadata(path).is_ok() && !options.against.as_ref().is_some_and(is_old) {
-        return Err(StoreError::Exists(path.to_owned()).into());
+    match made_store(options) {
+        Some(path) if !(options.resume && has_records(options)) => {
+            Err(StoreError::Exists(path.to_owned()).into())
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Returns the path of the store to write if there is a store, unless the job extends it.
+fn made_store(options: &Options) -> Option<&Path> {
+    let path = options.store.as_deref()?;
+    let is_old = |old: &PathBuf| same_file::is_same_file(old, path).unwrap_or(false);
+    let is_made = fs::symlink_metadata(path).is_ok();
+    (is_made && !options.against.as_ref().is_some_and(is_old)).then_some(path)
+}
+
+/// Refuses a job without new keys if it would write over results, which may be those of the job
+/// that stored the keys.
+fn refuse_lost_results(options: &Options) -> Result<(), StoreError> {
+    match (&options.against, &options.output) {
+        (Some(store), Some(output)) if fs::metadata(output).is_ok_and(|data| data.len() > 0) => {
+            Err(StoreError::NothingNew { store: store.clone(), output: output.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Three quarters of the available memory, in MiB.

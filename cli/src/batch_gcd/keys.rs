@@ -299,6 +299,13 @@ impl Collection {
         self.invalid.extend(invalid.into_iter().take(room));
     }
 
+    /// Removes all keys and documents but the first ones.
+    pub(crate) fn truncate(&mut self, keys: usize, documents: usize) {
+        self.keys.truncate(keys);
+        self.documents.truncate(documents);
+        self.parts.truncate(self.keys.last().map_or(0, |key| key.part as usize + 1));
+    }
+
     /// Number of keys.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()

@@ -13,8 +13,9 @@
 //! It is replaced as a whole by a renaming. A file of another length or hash is no record, and its
 //! work is done again.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -78,12 +79,14 @@ pub(crate) enum RecordsError {
     OtherKeys(PathBuf),
 }
 
+/// Hash of the work of a job.
+pub(crate) type Work = [u8; HASH_BYTES];
+
 /// Records of a job.
 #[derive(Debug)]
 pub(crate) struct Records {
     folder: PathBuf,
-    /// Hash of the work.
-    work: [u8; HASH_BYTES],
+    work: Work,
     /// Least time between two records; `None` for the default.
     interval: Option<Duration>,
     start: Instant,
@@ -101,16 +104,24 @@ struct Saved {
 
 /// Hash of the work of a job: of the keys, of the products of a store, and of `is_stored`, true if
 /// the products of the keys are wanted.
-pub(crate) fn hash_of_work(
+pub(crate) fn hash_of_work(keys: &Collection, stored: &Stored, is_stored: bool) -> Work {
+    let Stored { keys: first, products } = stored;
+    hashes_of_work(keys, *first..keys.len(), products, is_stored)[products.len()]
+}
+
+/// Hashes of the work on `new` keys, and on those before, with each number of the first products of
+/// a store.
+pub(crate) fn hashes_of_work(
     keys: &Collection,
-    stored: &Stored,
+    new: Range<usize>,
+    products: &[BigUint],
     is_stored: bool,
-) -> [u8; HASH_BYTES] {
+) -> Vec<Work> {
     /// Keys of a hash of a thread.
     const PART: usize = 1 << 14;
     let of_part = |part: usize| {
         let (mut hash, mut bytes) = (Sha256::new(), Vec::new());
-        for key in part..keys.len().min(part + PART) {
+        for key in part..new.end.min(part + PART) {
             let words = keys.words(key);
             bytes.clear();
             bytes.extend((words.len() as u64).to_le_bytes());
@@ -120,18 +131,20 @@ pub(crate) fn hash_of_work(
         hash.finalize()
     };
     let parts: Vec<_> = threads::install(|| {
-        let parts = (0..keys.len()).into_par_iter().step_by(PART);
+        let parts = (0..new.end).into_par_iter().step_by(PART);
         parts.map(of_part).collect()
     });
     let mut hash = Sha256::new();
     hash.update([u8::from(is_stored)]);
-    hash.update((stored.keys as u64).to_le_bytes());
+    hash.update((new.start as u64).to_le_bytes());
     parts.iter().for_each(|part| hash.update(part));
-    for product in &stored.products {
+    let mut hashes = vec![hash.clone().finalize().into()];
+    for product in products {
         hash.update(product.bits().to_le_bytes());
         product.iter_u64_digits().for_each(|word| hash.update(word.to_le_bytes()));
+        hashes.push(hash.clone().finalize().into());
     }
-    hash.finalize().into()
+    hashes
 }
 
 /// End of the name of the folder with the records of an output.
@@ -146,7 +159,7 @@ impl Records {
     /// other work.
     pub(crate) fn open(
         folder: PathBuf,
-        work: [u8; HASH_BYTES],
+        work: Work,
         interval: Option<Duration>,
         resume: bool,
     ) -> Result<Self, RecordsError> {
@@ -156,30 +169,10 @@ impl Records {
         if !resume {
             records.remove()?;
         }
-        for path in records.files().map_err(|source| records.failed(source))? {
-            let is_other = |head: [u8; MAGIC.len() + HASH_BYTES]| head[MAGIC.len()..] != work;
-            if path.to_string_lossy().ends_with(RECORD) && head_of(&path).is_some_and(is_other) {
-                return Err(RecordsError::OtherKeys(records.folder));
-            }
+        if recorded_work(&records.folder)?.is_some_and(|recorded| recorded != work) {
+            return Err(RecordsError::OtherKeys(records.folder));
         }
         Ok(records)
-    }
-
-    /// Returns the files of the folder, which is missing before the first record.
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
-        if !files::is_own_folder(&self.folder)? {
-            return Ok(Vec::new());
-        }
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            let name = path.to_string_lossy();
-            if !name.ends_with(RECORD) && !name.ends_with(NEW) {
-                return Err(Refusal::new(&path, "is no record of this command").into());
-            }
-            files.push(path);
-        }
-        Ok(files)
     }
 
     /// Removes the records.
@@ -187,18 +180,16 @@ impl Records {
     /// # Errors
     /// [`RecordsError::Folder`].
     pub(crate) fn remove(&self) -> Result<(), RecordsError> {
-        let removed = self.files().and_then(|files| {
+        let remove = |files: Vec<PathBuf>| {
             files.iter().try_for_each(fs::remove_file)?;
             match fs::remove_dir(&self.folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             }
-        });
-        removed.map_err(|source| self.failed(source))
-    }
-
-    fn failed(&self, source: io::Error) -> RecordsError {
-        RecordsError::Folder { path: self.folder.clone(), source }
+        };
+        let path = &self.folder;
+        remove(files_in(path)?)
+            .map_err(|source| RecordsError::Folder { path: path.clone(), source })
     }
 
     /// Returns the records of trees, whose names begin with a word.
@@ -206,8 +197,11 @@ impl Records {
         TreeRecords { records: self, word: word.into() }
     }
 
-    /// Saves the products of classes.
-    pub(crate) fn save_products(&self, products: &[Vec<BigUint>]) {
+    /// Saves the products of classes, if a record is due.
+    pub(crate) fn save_products_if_due(&self, products: &[Vec<BigUint>]) {
+        if !self.is_due() {
+            return;
+        }
         self.save("products", &mut |out| {
             for products in products {
                 write_words(out, [products.len() as u64])?;
@@ -344,11 +338,42 @@ impl Records {
     }
 }
 
-/// Returns the first bytes of a record; `None` if it is cut short or no record.
-fn head_of(path: &Path) -> Option<[u8; MAGIC.len() + HASH_BYTES]> {
-    let mut head = [0; MAGIC.len() + HASH_BYTES];
-    files::open(path).and_then(|mut file: File| file.read_exact(&mut head)).ok()?;
-    Some(head).filter(|head| head.starts_with(MAGIC))
+/// Returns the work of the records in a folder, all of one job; `None` if there is none.
+///
+/// # Errors
+/// [`RecordsError::Folder`].
+pub(crate) fn recorded_work(folder: &Path) -> Result<Option<Work>, RecordsError> {
+    let files = files_in(folder)?;
+    let mut records = files.iter().filter(|path| path.to_string_lossy().ends_with(RECORD));
+    Ok(records.find_map(|path| work_of(path)))
+}
+
+/// Returns the work of a record; `None` if the file is cut short or no record.
+fn work_of(record: &Path) -> Option<Work> {
+    let (mut magic, mut work) = ([0; MAGIC.len()], [0; HASH_BYTES]);
+    let mut file = files::open(record).ok()?;
+    file.read_exact(&mut magic).and_then(|()| file.read_exact(&mut work)).ok()?;
+    (magic == *MAGIC).then_some(work)
+}
+
+/// Returns the files of a folder, which is missing before the first record.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, RecordsError> {
+    let read = || {
+        if !files::is_own_folder(folder)? {
+            return Ok(Vec::new());
+        }
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.to_string_lossy();
+            if !name.ends_with(RECORD) && !name.ends_with(NEW) {
+                return Err(Refusal::new(&path, "is no record of this command").into());
+            }
+            files.push(path);
+        }
+        Ok(files)
+    };
+    read().map_err(|source| RecordsError::Folder { path: folder.to_owned(), source })
 }
 
 /// Records of trees.

@@ -51,6 +51,13 @@ pub(crate) enum StoreError {
     Memory(#[from] OverBudget),
     #[error("the store {} exists: name it by --against, too, to extend it", .0.display())]
     Exists(PathBuf),
+    #[error(
+        "all keys are in the store {} already: the results in {} are left as they are; name \
+         another --output",
+        store.display(),
+        output.display()
+    )]
+    NothingNew { store: PathBuf, output: PathBuf },
     #[error("cannot write the store {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
 }
