@@ -12,7 +12,6 @@ struct Functions;
 
 impl Check for Functions {
     const NAME: &str = "with_bit, without_bit, low_bits, leading_zeros";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);

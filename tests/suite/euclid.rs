@@ -16,7 +16,6 @@ struct Structured;
 impl Check for Structured {
     const NAME: &str = "overflowing_lcm, xgcd";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);
@@ -106,7 +105,6 @@ struct Fractions;
 impl Check for Fractions {
     const NAME: &str = "rational_reconstruction";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape).div_ceil(4);

@@ -37,7 +37,6 @@ struct Exponents;
 impl Check for Exponents {
     const NAME: &str = "exponents of any length";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         // The shim takes seconds for a power of 1024 bits.

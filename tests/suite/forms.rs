@@ -14,8 +14,7 @@ use gpuint_testkit::operands::ones;
 use gpuint_testkit::random::Random;
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, depends_on_digits, doubled, is_thorough,
-    on_every_backend, seed,
+    Check, Context, Rows, Setting, Tally, doubled, is_thorough, on_every_backend, seed,
 };
 
 /// Operands of a launch, as batches on a device.
@@ -191,10 +190,7 @@ impl Check for EveryForm {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let (devices, mut forms) = (setting.devices(), untyped());
-        if !setting.has_width_kernels(shape) {
-            forms.retain(|form| depends_on_digits(form.op));
-        }
+        let (devices, forms) = (setting.devices(), untyped());
         let is_simt = setting.backend == BackendKind::Simt;
         for (turn, count) in counts(shape).into_iter().enumerate() {
             for (schedule, device) in devices.iter().enumerate() {
@@ -296,7 +292,6 @@ struct Bits;
 
 impl Check for Bits {
     const NAME: &str = "functions of bits, numbers of bits";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let rows = Rows { threads: 40_000, least: 39 };
@@ -310,7 +305,6 @@ struct Comparisons;
 
 impl Check for Comparisons {
     const NAME: &str = "comparisons and bit lengths";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let rows = Rows { threads: 100_000, least: 156 };
@@ -324,7 +318,6 @@ struct Divisors;
 impl Check for Divisors {
     const NAME: &str = "gcd, inverse_mod, jacobi";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let rows = Rows { threads: 60_000, least: 26 };

@@ -6,7 +6,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Device, DynBatch, DynDivisor, DynFactor, Error, Faults};
 use num_traits::{One, Zero};
 
-use crate::setting::{devices, seed};
+use crate::setting::{devices, in_turn, seed};
 use gpuint_testkit::operands::ones;
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -92,7 +92,7 @@ fn check_products(device: &Device, bits: usize, pairs: &[(BigUint, BigUint)]) {
 #[test]
 fn long_kernels_multiply() {
     for device in devices_with_kernels() {
-        for bits in [(1 << 20) + 64, 1 << 21, (1 << 21) + 64] {
+        for &bits in in_turn(&[(1 << 20) + 64, 1 << 21, (1 << 21) + 64]) {
             check_products(&device, bits, &pairs(bits));
         }
     }
@@ -113,7 +113,7 @@ fn long_kernels_multiply_by_three_passes() {
 #[test]
 fn long_kernels_add_and_move() {
     for device in devices_with_kernels() {
-        for bits in [(1 << 20) + 64, (1 << 20) + (2048 * 32), 1 << 21] {
+        for &bits in in_turn(&[(1 << 20) + 64, (1 << 20) + (2048 * 32), 1 << 21]) {
             let (mut a, mut b): (Vec<_>, Vec<_>) = pairs(bits).into_iter().unzip();
             // Carries and borrows through all limbs; equal rows; rows that differ in one limb.
             a.extend([ones(bits), BigUint::zero(), runs(bits), ones(bits)]);

@@ -18,16 +18,11 @@ impl Check for ZeroDivisors {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let mut strategies = Vec::new();
-        if setting.has_width_kernels(shape) {
-            strategies.push((Strategy::Auto, "Auto"));
-        }
+        let mut strategies = vec![(Strategy::Auto, "Auto")];
         if setting.backend != BackendKind::Cpu && shape.bits <= 4096 {
-            if setting.has_width_kernels(shape) {
-                strategies.push((Strategy::Blocked(Some(Product::Classical)), "Blocked"));
-            }
-            let inverse = Strategy::ShiftedInverse(Some(Product::Classical));
-            strategies.push((inverse, "ShiftedInverse"));
+            let classical = Some(Product::Classical);
+            strategies.push((Strategy::Blocked(classical), "Blocked"));
+            strategies.push((Strategy::ShiftedInverse(classical), "ShiftedInverse"));
         }
         let devices = setting.devices();
         for (schedule, device) in devices.iter().enumerate() {
@@ -93,7 +88,7 @@ impl Check for ManyRows {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        if shape.bits > 1024 || shape.q != 4 {
+        if shape.bits > 1024 {
             return;
         }
         let device = &setting.devices()[0];

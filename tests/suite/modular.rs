@@ -38,7 +38,6 @@ struct Divisions;
 
 impl Check for Divisions {
     const NAME: &str = "div_rem_by";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape);
@@ -138,7 +137,6 @@ struct Sums;
 impl Check for Sums {
     const NAME: &str = "add_mod, sub_mod, neg_mod";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         by_each_and_by_one(shape, setting, tally, add);
@@ -163,7 +161,6 @@ struct Products;
 impl Check for Products {
     const NAME: &str = "mul_mod, square_mod";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         by_each_and_by_one(shape, setting, tally, multiply);
@@ -221,7 +218,6 @@ struct Powers;
 impl Check for Powers {
     const NAME: &str = "pow_mod";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
@@ -263,7 +259,6 @@ struct PowerProducts;
 impl Check for PowerProducts {
     const NAME: &str = "pow_product_mod";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
@@ -312,7 +307,6 @@ struct Digits;
 
 impl Check for Digits {
     const NAME: &str = "div_rem_digit";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape).div_ceil(4) | 1;
@@ -340,7 +334,6 @@ struct Errors;
 impl Check for Errors {
     const NAME: &str = "divisors that are none";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {

@@ -59,7 +59,6 @@ struct Candidates;
 impl Check for Candidates {
     const NAME: &str = "probable primes";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         match backend {
@@ -137,7 +136,6 @@ struct Published;
 impl Check for Published {
     const NAME: &str = "published primes and pseudoprimes";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         match backend {
@@ -215,7 +213,6 @@ struct Searches;
 impl Check for Searches {
     const NAME: &str = "searches for primes";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         shape.bits <= if backend == BackendKind::Cpu { 1024 } else { 256 } || is_thorough()

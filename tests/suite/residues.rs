@@ -25,7 +25,6 @@ struct Chains;
 impl Check for Chains {
     const NAME: &str = "residues";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);
@@ -120,7 +119,6 @@ struct FixedBases;
 impl Check for FixedBases {
     const NAME: &str = "powers of a fixed base";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         // Wide rows are slow: each shape has one device, modulus and length, and the shim none of
@@ -181,7 +179,6 @@ struct Errors;
 impl Check for Errors {
     const NAME: &str = "residues that do not go together";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {

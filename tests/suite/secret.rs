@@ -42,7 +42,6 @@ fn powers(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatc
 impl Check for Secrets {
     const NAME: &str = "powers of secrets";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         if !is_offered(Op::PowSecret, Algorithm::By(Product::TensorCore), shape) {
@@ -108,7 +107,6 @@ fn secret_sums(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[Secre
 impl Check for Sums {
     const NAME: &str = "sums of secrets";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         if !is_offered(Op::MulAddSecret, Algorithm::Only, shape) {

@@ -3,6 +3,8 @@
 //! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows
 //! (0.05 by default, for a run of minutes; 1 nightly),
+//! `GPUINT_TEST_TURN` is the turn of an ordinary run, which has one shape of each width and every
+//! other one of the wide widths (the number of the day),
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
 //! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
 //! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
@@ -16,7 +18,7 @@ use std::fmt::{Debug, Display};
 use std::io::{Write, stderr};
 use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
@@ -24,7 +26,6 @@ use gpuint::{
     Op, Product, Result, Shape, SimtOptions, Words, is_offered, rare_paths, shapes,
 };
 
-use gpuint_catalogue::Catalogue;
 use gpuint_testkit::operands::{self, Family, Row, ones};
 use gpuint_testkit::skip::skip;
 
@@ -64,6 +65,24 @@ pub(crate) fn times() -> f64 {
 /// True for `cargo test`, not for a run of the night.
 pub(crate) fn is_ordinary() -> bool {
     times() <= ORDINARY
+}
+
+/// Turn of an ordinary run: other shapes from day to day, or as the environment selects.
+pub(crate) fn turn() -> usize {
+    static TURN: LazyLock<usize> = LazyLock::new(|| {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let turn = number("GPUINT_TEST_TURN", (time.as_secs() / (24 * 3600)) as usize);
+        if is_ordinary() {
+            say(format_args!("GPUINT_TEST_TURN={turn}"));
+        }
+        turn
+    });
+    *TURN
+}
+
+/// Selects one of the items in an ordinary run, by turns, and else all.
+pub(crate) fn in_turn<T>(items: &[T]) -> &[T] {
+    if is_ordinary() { &items[turn() % items.len()..][..1] } else { items }
 }
 
 /// True for a run with all rows (nightly), which also repeats what few shapes show.
@@ -169,18 +188,15 @@ impl Setting {
         &self.devices
     }
 
-    /// The shapes of this digit.
-    fn shapes(&self) -> impl Iterator<Item = Shape> {
+    /// The shapes of this digit that are tested.
+    fn shapes(&self) -> Vec<Shape> {
         let tested = number("GPUINT_TEST_MIN_BITS", 0)..=widest();
-        let shapes = if JIT.is_empty() { shapes() } else { &**JIT };
-        let of_digit = shapes.iter().filter(|shape| shape.digit == self.digit);
-        of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
-    }
-
-    /// Returns true if kernels that serve all shapes of a width are checked at this shape: in an
-    /// ordinary run, at one shape of each width.
-    pub(crate) fn has_width_kernels(&self, shape: Shape) -> bool {
-        !is_ordinary() || one_of_each_width(self.shapes()).contains(&shape)
+        let is_tested = |shape: &&Shape| shape.digit == self.digit && tested.contains(&shape.bits);
+        if !JIT.is_empty() {
+            return JIT.iter().filter(is_tested).copied().collect();
+        }
+        let shapes = shapes().iter().filter(is_tested).copied().collect();
+        if is_ordinary() { by_turns(shapes, turn()) } else { shapes }
     }
 
     /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
@@ -411,21 +427,19 @@ impl<A: Column, B: Column, C: Column> Column for (A, B, C) {
     }
 }
 
-/// Selects a shape of each width: the one of the largest Q, which is last and has the most rows.
-fn one_of_each_width(shapes: impl IntoIterator<Item = Shape>) -> Vec<Shape> {
-    let one: BTreeMap<_, _> = shapes.into_iter().map(|shape| (shape.bits, shape)).collect();
-    one.into_values().collect()
-}
-
-/// Returns true if digits and Q make a difference to a kernel of the operation
-/// (`[operations]` in `kernels/catalogue.toml`).
-pub(crate) fn depends_on_digits(op: Op) -> bool {
-    static OPS: LazyLock<Vec<Op>> = LazyLock::new(|| {
-        let text = include_str!("../../kernels/catalogue.toml");
-        let catalogue = Catalogue::parse(text, false, "").expect("the build read it");
-        catalogue.rows().filter(|row| !row.per_width).map(|row| row.op).collect()
-    });
-    OPS.contains(&op)
+/// Selects one shape of each width, with another Q from width to width and from turn to turn, and
+/// every other one of the wide widths.
+fn by_turns(shapes: Vec<Shape>, turn: usize) -> Vec<Shape> {
+    /// Widths above it are wide: they have half of the time of a run.
+    const NARROW: usize = 8192;
+    let mut widths = BTreeMap::<usize, Vec<Shape>>::new();
+    for shape in shapes {
+        widths.entry(shape.bits).or_default().push(shape);
+    }
+    let is_in_turn =
+        |&(index, (bits, _)): &(usize, (&usize, _))| *bits <= NARROW || index % 2 == turn % 2;
+    let widths = widths.iter().enumerate().filter(is_in_turn);
+    widths.map(|(index, (_, shapes))| shapes[(index + turn / 2) % shapes.len()]).collect()
 }
 
 /// A check that runs at every shape.
@@ -434,9 +448,6 @@ pub(crate) trait Check {
     const NAME: &str;
     /// True if the check runs at shapes whose only products are by transforms.
     const WIDEST: bool = true;
-    /// False if the kernels of the check serve all shapes of a width, because digits and Q make no
-    /// difference: an ordinary run then has one shape of each width.
-    const EVERY_SHAPE: bool = true;
     /// Returns false if a shape takes too long on a backend.
     fn takes(_shape: Shape, _backend: BackendKind) -> bool {
         true
@@ -450,14 +461,11 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
     let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
     let mut shapes: Vec<_> =
-        setting.shapes().filter(|&shape| C::WIDEST || classical(shape)).collect();
+        setting.shapes().into_iter().filter(|&shape| C::WIDEST || classical(shape)).collect();
     let is_any = !shapes.is_empty();
     shapes.retain(|&shape| C::takes(shape, backend));
     if is_any && shapes.is_empty() {
         return skip(&tally.name, "every shape takes too long in an ordinary run");
-    }
-    if !C::EVERY_SHAPE && !is_thorough() {
-        shapes = one_of_each_width(shapes);
     }
     for shape in shapes {
         let start = Instant::now();

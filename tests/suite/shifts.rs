@@ -34,7 +34,6 @@ struct Distances;
 
 impl Check for Distances {
     const NAME: &str = "shifts";
-    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for (turn, distance) in distances(shape).into_iter().enumerate() {

@@ -8,7 +8,7 @@ use gpuint::{
 use num_traits::One;
 
 use crate::setting::{
-    Check, Context, Setting, Tally, devices, is_thorough, on_every_backend, seed,
+    Check, Context, Setting, Tally, devices, in_turn, is_thorough, on_every_backend, seed,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -60,7 +60,6 @@ struct Rings;
 impl Check for Rings {
     const NAME: &str = "special moduli";
     const WIDEST: bool = false;
-    const EVERY_SHAPE: bool = false;
 
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         let is_usual = match backend {
@@ -211,7 +210,7 @@ fn long_rows_are_squared() {
 #[test]
 fn powers_of_small_base_are_computed_by_one_kernel() {
     let mut tally = Tally::new("powers modulo wide special moduli".to_owned());
-    for (bits, exponent_bits) in [(32768, 14), (131_072, 4)] {
+    for &(bits, exponent_bits) in in_turn(&[(32768, 14), (131_072, 4)]) {
         let shape = narrowest(bits).unwrap();
         let top = shape.bits as u32;
         let by_launches = [

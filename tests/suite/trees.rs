@@ -31,6 +31,10 @@ fn trees(setting: &Setting, shape: Shape, rows: &[Row]) -> Vec<Vec<Row>> {
     let mut trees = Vec::new();
     for count in LEAVES.iter().cycle().map(|&count| count.min(most)) {
         if count == 0 || rest.len() < count {
+            // Few rows are one tree.
+            if count > 0 && trees.is_empty() {
+                trees.push(rest.to_vec());
+            }
             return trees;
         }
         let (leaves, others) = rest.split_at(count);
