@@ -216,8 +216,8 @@ pub const fn is_offered(op: Op, algorithm: Algorithm, shape: Shape) -> bool {
     KernelId::find(op, algorithm, shape).is_some()
 }
 
-/// The algorithms that the catalogue offers for an operation at a shape: [`Algorithm::Long`] only at
-/// a long one, and last for products from 2^19 bits on.
+/// The algorithms that the catalogue offers for an operation at a shape: [`Algorithm::Long`] only
+/// at a long one, and last for products from 2^19 bits on.
 pub fn algorithms(op: Op, shape: Shape) -> impl Iterator<Item = Algorithm> {
     let is_long = shape.is_long();
     let rows = ROWS.iter().filter(move |row| !is_long && row.op == op && row.is_offered(shape));

@@ -275,7 +275,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns the number of the row for an operation on a batch; `None` if the catalogue offers none.
+    /// Returns the number of the row for an operation on a batch; `None` if the catalogue offers
+    /// none.
     #[must_use]
     pub fn row(&self, op: Op, rows: usize) -> Option<usize> {
         let few = self.few.iter().find(|few| few.op == op && rows <= few.rows);

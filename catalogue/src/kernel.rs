@@ -89,8 +89,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Returns true for the products that [`Algorithm::Long`] offers also at shapes that have kernels of
-/// their own: a block for each row leaves most of a GPU idle where a batch has few rows.
+/// Returns true for the products that [`Algorithm::Long`] offers also at shapes that have kernels
+/// of their own: a block for each row leaves most of a GPU idle where a batch has few rows.
 pub(crate) const fn is_product_of_few(op: Op) -> bool {
     matches!(op, Op::MulLo | Op::MulWide | Op::SquareLo)
 }
