@@ -41,6 +41,16 @@
 //     (k - j). So l(a') + l(b') <= 2 (n - t - k) + 1 + l(B) + j, which is less than S unless j = k
 //     and l(A) = k + 1 < l(B). Then it is the first exchange, as after another one B has k + 1 bits
 //     and A' has k. So A was even before, b' = a / 2^(k - 1), and l(a') <= n.
+//
+// Two rounds of k steps share a pass: the words of the first are those of 64 bits X, Y of the
+// numbers, the lowest 31 and the leading 33, with |a - s X| < 2^31 s for s = 2^(n - 64). The first
+// round maps X, Y to X', Y', for which the same holds. The second one takes its words A, B from
+// them, if they have n' >= 49 bits in the longer, are not negative, and A, B >= 2^(k + 5). With c =
+// s 2^(n' - 32) then |a - c A| < 1.5 c 2^k, and X' >= 2^37 is at least twice its error, so
+//     l(a') <= log2 c + 2 + max(l(A') - k, 0) + k,    l(a) >= log2 c + l(A) - 1.
+// As above S falls: by k - 6 if A' and B' have more than k bits, by t - 6 if A' has k or less, and
+// by l(A) - 5 - j >= 1 if only B' has. Numbers of 64 bits are X, Y themselves, and both rounds are
+// as above.
 #pragma once
 #include "core/abi.cuh"
 #include "core/limbs.cuh"
@@ -55,7 +65,7 @@ namespace gpuint {
 template <class S>
 struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BITS)> {
   using Rows = ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BITS)>;
-  using Rows::LIMBS;
+  static constexpr u32 LIMBS = Rows::LIMBS;
 
   static __device__ void run(const Operands& o, unsigned char*) {
     Rows::each(o, [&](u64 row) {
@@ -63,7 +73,7 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
       Rows::read(input_row<S>(o, 0, row), pair.x);
       Rows::read(input_row<S>(o, 1, row), pair.y);
       const u32 zeros = pair.take_zeros();
-      while (pair.steps()) {
+      while (pair.pass()) {
       }
       pair.put_zeros(zeros);
       Rows::write(output_row<S>(o, 0, row), pair.x);
@@ -73,16 +83,71 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
  private:
   static constexpr u32 STEPS = 15;
   static constexpr u32 CHUNK = 2;  // limbs between two looks at the length
+  // Bounds of the second round: of the highest limb after the first, and of both words.
+  static constexpr u32 LEAST_TOP = 1u << 16, LEAST_WORD = 1u << (STEPS + 5);
   static constexpr u32 MOST = round_up(LIMBS, CHUNK);
 
-  // Entries of both numbers in a row of the matrix, at most 2^STEPS.
+  // Entries of x and y in a row of a matrix, of opposite signs.
   struct Row {
     u32 x, y;
-    GPUINT_DEVICE explicit Row(u32 packed) : x(packed >> 16), y(packed & 0xffff) {}
+  };
+  // x' = u x - v y, y' = v' y - u' x.
+  struct Matrix {
+    Row of_x, of_y;
   };
 
-  struct Pair {
-    u32 x[LIMBS], y[LIMBS];
+  // Two numbers of N limbs.
+  template <u32 N>
+  struct Numbers {
+    u32 x[N], y[N];
+
+    // Applies a matrix to the lowest `limbs` limbs, whole chunks, and divides by 2^shift. Returns 1
+    // if x' is negative, plus 2 if y' is. Subtraction adds the complement: with m limbs of y,
+    // v (2^(32 m) - 1 - y) + v is v 2^(32 m) above -v y.
+    GPUINT_DEVICE u32 transform(const Matrix& m, u32 shift, u32 limbs) {
+      u32 x_carry = m.of_x.y, y_carry = m.of_y.x, x_below = 0, y_below = 0;
+      GPUINT_UNROLL(N)
+      for (u32 i = 0; i < N; ++i) {
+        if (i % CHUNK == 0 && i >= limbs) break;
+        const u32 x_limb = x[i], y_limb = y[i];
+        const u32 x_sum = sum_of_products(m.of_x.x, x_limb, m.of_x.y, ~y_limb, x_carry);
+        const u32 y_sum = sum_of_products(m.of_y.y, y_limb, m.of_y.x, ~x_limb, y_carry);
+        if (i > 0) {
+          x[i - 1] = __funnelshift_r(x_below, x_sum, shift);
+          y[i - 1] = __funnelshift_r(y_below, y_sum, shift);
+        }
+        x_below = x_sum, y_below = y_sum;
+        if (i % CHUNK == CHUNK - 1 || i + 1 == N) {
+          x[i] = __funnelshift_r(x_sum, x_carry - m.of_x.y, shift);
+          y[i] = __funnelshift_r(y_sum, y_carry - m.of_y.x, shift);
+        }
+      }
+      return (x_carry - m.of_x.y) >> 31 | (y_carry - m.of_y.x) >> 31 << 1;
+    }
+  };
+
+  // 64 bits of both numbers: the numbers themselves, or their leading 33 bits and lowest 31.
+  struct Leading : Numbers<CHUNK> {
+    using Numbers<CHUNK>::x;
+    using Numbers<CHUNK>::y;
+
+    // Computes the words A and B. Returns the highest limb of both.
+    GPUINT_DEVICE u32 words(bool is_x_odd, u32& a, u32& b) const {
+      const u32 top = x[1] | y[1];
+      const u32 shift =
+          static_cast<u32>(__clz(static_cast<int>(top)));  // 32: the low limb is the word
+      constexpr u32 LOW = (1u << STEPS) - 1;
+      const u32 of_x = (__funnelshift_lc(x[0], x[1], shift) & ~LOW) | (x[0] & LOW);
+      const u32 of_y = (__funnelshift_lc(y[0], y[1], shift) & ~LOW) | (y[0] & LOW);
+      a = is_x_odd ? of_y : of_x;
+      b = is_x_odd ? of_x : of_y;
+      return top;
+    }
+  };
+
+  struct Pair : Numbers<LIMBS> {
+    using Numbers<LIMBS>::x;
+    using Numbers<LIMBS>::y;
     u32 length;     // a bound of the limbs of both, whole chunks
     bool is_x_odd;  // the odd number b is x
 
@@ -130,11 +195,36 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
       for (u32 i = LIMBS; i-- > 0;) x[i] = __funnelshift_l(i > 0 ? x[i - 1] : 0, x[i], zeros);
     }
 
-    // Does STEPS steps. Returns false if a is zero.
-    GPUINT_DEVICE bool steps() {
+    // Does a pass of one or two rounds. Returns false if a is zero.
+    GPUINT_DEVICE bool pass() {
+      Leading t = leading<MOST>();
+      const bool is_exact = length == CHUNK;
       u32 a, b;
-      approximate(a, b);
+      t.words(is_x_odd, a, b);
       if (a == 0 && is_zero()) return false;
+      Matrix m = steps(a, b);
+      u32 shift = STEPS;
+      const bool is_right = t.transform(m, STEPS, CHUNK) == 0;
+      const u32 top = t.words(is_x_odd, a, b);
+      if (is_right && (is_exact || (top >= LEAST_TOP && min_of(a, b) >= LEAST_WORD))) {
+        const Matrix n = steps(a, b);
+        m = {
+            {n.of_x.x * m.of_x.x + n.of_x.y * m.of_y.x, n.of_x.x * m.of_x.y + n.of_x.y * m.of_y.y},
+            {n.of_y.y * m.of_y.x + n.of_y.x * m.of_x.x, n.of_y.y * m.of_y.y + n.of_y.x * m.of_x.y}};
+        shift = 2 * STEPS;
+      }
+      const u32 negative = Numbers<LIMBS>::transform(m, shift, length);
+      if (negative != 0) {
+        GPUINT_RARE(WrongComparison);
+        if ((negative & 1) != 0) negate(x);
+        if ((negative & 2) != 0) negate(y);
+      }
+      return true;
+    }
+
+   private:
+    // Does STEPS steps on the words A and B. Returns their matrix, and sets `is_x_odd`.
+    GPUINT_DEVICE Matrix steps(u32 a, u32 b) {
       // Entries of x in the high half, of y in the low half.
       u32 of_a = is_x_odd ? 1 : 1u << 16, of_b = is_x_odd ? 1u << 16 : 1;
       GPUINT_UNROLL(STEPS)
@@ -147,48 +237,40 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
         of_a = ptx::mad_lo(odd, of_b, of_a);
         of_b = 2 * kept;
       }
-      const Row a_row(of_a), b_row(of_b);
+      const Row a_row = unpack(of_a), b_row = unpack(of_b);
       is_x_odd = static_cast<i32>(a_row.x * b_row.y - a_row.y * b_row.x) < 0;
-      const Row x_row(is_x_odd ? of_b : of_a), y_row(is_x_odd ? of_a : of_b);
-      transform(x_row, y_row);
-      return true;
+      return {unpack(is_x_odd ? of_b : of_a), unpack(is_x_odd ? of_a : of_b)};
     }
+    GPUINT_DEVICE static Row unpack(u32 packed) { return {packed >> 16, packed & 0xffff}; }
 
-   private:
-    // Highest limbs of a number, and the bits above the highest one of both numbers.
-    struct Top {
-      u32 x_high, y_high, x_next, y_next, shift;
-    };
-
-    // Finds the highest chunk that is not zero, of limbs END - 2 and END - 1 or below, or the
-    // lowest.
+    // Returns 64 bits of both numbers, from the highest chunk that is not zero, of limbs END - 2
+    // and END - 1 or below; shrinks `length`.
     template <u32 END>
-    GPUINT_DEVICE Top top() {
-      constexpr u32 LOWER = END - 2, UPPER = END - 1;
-      u32 x_upper = 0, y_upper = 0, x_below = 0, y_below = 0;
-      if constexpr (UPPER < LIMBS) x_upper = x[UPPER], y_upper = y[UPPER];
-      const bool is_upper = (x_upper | y_upper) != 0;
-      if constexpr (LOWER > 0) {
-        if (END > length || (!is_upper && (x[LOWER] | y[LOWER]) == 0)) return top<LOWER>();
-        x_below = x[LOWER - 1], y_below = y[LOWER - 1];
+    GPUINT_DEVICE Leading leading() {
+      Leading t;
+      if constexpr (END == CHUNK) {
+        t.x[0] = x[0], t.y[0] = y[0];
+        t.x[1] = 0, t.y[1] = 0;
+        if constexpr (LIMBS > 1) t.x[1] = x[1], t.y[1] = y[1];
+      } else {
+        constexpr u32 LOWER = END - 2, UPPER = END - 1;
+        u32 x_upper = 0, y_upper = 0;
+        if constexpr (UPPER < LIMBS) x_upper = x[UPPER], y_upper = y[UPPER];
+        const bool is_upper = (x_upper | y_upper) != 0;
+        if (END > length || (!is_upper && (x[LOWER] | y[LOWER]) == 0)) return leading<LOWER>();
+        const u32 x_high = is_upper ? x_upper : x[LOWER],
+                  x_next = is_upper ? x[LOWER] : x[LOWER - 1];
+        const u32 y_high = is_upper ? y_upper : y[LOWER],
+                  y_next = is_upper ? y[LOWER] : y[LOWER - 1];
+        const u32 shift = static_cast<u32>(__clz(static_cast<int>(x_high | y_high)));
+        constexpr u32 LOW = ~0u >> 1;
+        t.x[1] = __funnelshift_l(x_next, x_high, shift),
+        t.x[0] = (x_next << shift & ~LOW) | (x[0] & LOW);
+        t.y[1] = __funnelshift_l(y_next, y_high, shift),
+        t.y[0] = (y_next << shift & ~LOW) | (y[0] & LOW);
       }
       length = END;
-      Top t{x[LOWER], y[LOWER], x_below, y_below, 0};
-      if (is_upper) t = {x_upper, y_upper, x[LOWER], y[LOWER], 0};
-      // A single limb is the word.
-      if (LOWER > 0 || is_upper)
-        t.shift = static_cast<u32>(__clz(static_cast<int>(t.x_high | t.y_high)));
       return t;
-    }
-
-    // Computes the words A and B of the numbers; shrinks `length`.
-    GPUINT_DEVICE void approximate(u32& a, u32& b) {
-      const Top t = top<MOST>();
-      constexpr u32 LOW = (1u << STEPS) - 1;
-      const u32 of_x = (__funnelshift_l(t.x_next, t.x_high, t.shift) & ~LOW) | (x[0] & LOW);
-      const u32 of_y = (__funnelshift_l(t.y_next, t.y_high, t.shift) & ~LOW) | (y[0] & LOW);
-      a = is_x_odd ? of_y : of_x;
-      b = is_x_odd ? of_x : of_y;
     }
 
     // Returns true if the number a is zero.
@@ -197,35 +279,6 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
       GPUINT_UNROLL(LIMBS)
       for (u32 i = 0; i < LIMBS; ++i) any |= is_x_odd ? y[i] : x[i];
       return any == 0;
-    }
-
-    // (x, y) = (|u x - v y|, |v' y - u' x|) / 2^STEPS. Subtraction adds the complement: with m
-    // limbs of y, v (2^(32 m) - 1 - y) + v is v 2^(32 m) above -v y.
-    GPUINT_DEVICE void transform(const Row& x_row, const Row& y_row) {
-      u32 x_carry = x_row.y, y_carry = y_row.x, x_below = 0, y_below = 0;
-      GPUINT_UNROLL(LIMBS)
-      for (u32 i = 0; i < LIMBS; ++i) {
-        if (i % CHUNK == 0 && i >= length) break;
-        const u32 x_limb = x[i], y_limb = y[i];
-        const u32 x_sum = sum_of_products(x_row.x, x_limb, x_row.y, ~y_limb, x_carry);
-        const u32 y_sum = sum_of_products(y_row.y, y_limb, y_row.x, ~x_limb, y_carry);
-        if (i > 0) {
-          x[i - 1] = __funnelshift_r(x_below, x_sum, STEPS);
-          y[i - 1] = __funnelshift_r(y_below, y_sum, STEPS);
-        }
-        x_below = x_sum, y_below = y_sum;
-        if (i % CHUNK == CHUNK - 1 || i + 1 == LIMBS) {
-          x[i] = __funnelshift_r(x_sum, x_carry - x_row.y, STEPS);
-          y[i] = __funnelshift_r(y_sum, y_carry - y_row.x, STEPS);
-        }
-      }
-      const i32 x_sign = static_cast<i32>(x_carry - x_row.y);
-      const i32 y_sign = static_cast<i32>(y_carry - y_row.x);
-      if ((x_sign | y_sign) < 0) {
-        GPUINT_RARE(WrongComparison);
-        if (x_sign < 0) negate(x);
-        if (y_sign < 0) negate(y);
-      }
     }
 
     GPUINT_DEVICE void negate(u32 (&z)[LIMBS]) const {
