@@ -31,13 +31,11 @@
 //   it is a, they exchange the first odd A and nothing later: b' = a / 2^i, l(a') <= n + 1 + i - k.
 //   So S falls by k - 1 or more.
 // - It has more. Then S = l(A) + l(B) + 2 (n - t - k), one of l(A), l(B) is k + t, and both are
-// above
-//   k. Each step makes l(A) + l(B) smaller and none makes B longer.
+//   above k. Each step makes l(A) + l(B) smaller and none makes B longer.
 //   - A' and B' have more than k bits: S falls by k - 2 or more.
 //   - A' has k or less: l(a') + l(b') <= 2 (n - t) + 2 + min(l(A), l(B)) - k. S falls by t - 2.
 //   - Only B' has k or less. Let step j make it so, by an exchange. From there on B < 2^k <= A, so
-//   A
-//     is halved in the k - j steps left, and was less than half of the B before: l(A') < l(B) -
+//     A is halved in the k - j steps left, and was less than half of the B before: l(A') < l(B) -
 //     (k - j). So l(a') + l(b') <= 2 (n - t - k) + 1 + l(B) + j, which is less than S unless j = k
 //     and l(A) = k + 1 < l(B). Then it is the first exchange, as after another one B has k + 1 bits
 //     and A' has k. So A was even before, b' = a / 2^(k - 1), and l(a') <= n.

