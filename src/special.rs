@@ -115,7 +115,17 @@ impl SpecialModulus {
             .find_map(form)
     }
 
-    /// Returns the number; `None` if it is not positive.
+    /// Returns a lower bound of the bits of the number: at least `2^m`, with `m` the sum of `n
+    /// log2(base)` and `log2(k)`, both logarithms rounded down, less a term of at most 2^31.
+    pub(crate) fn min_bits(self) -> u64 {
+        let log = |number: u32| u64::from(number.checked_ilog2().unwrap_or(0));
+        let bits = u64::from(self.n) * log(self.base) + log(self.k);
+        // 2^m - 2^31 >= 2^(m - 1), of m bits. 0 is no power of two.
+        if self.k == 0 || self.base == 0 || bits <= 31 { 0 } else { bits }
+    }
+
+    /// Returns the number; `None` if it is not positive. It has about `n log2(base)` bits: large
+    /// exponents take long.
     #[must_use]
     pub fn value(self) -> Option<BigUint> {
         let power = match self.base {
@@ -284,6 +294,25 @@ mod tests {
         assert!(!fits(1 << 20, 65520, 1), "bits of k");
         assert!(fits(1, 1008, 8191) && fits(1, 1002, 8191) && !fits(1, 1001, 8191), "c");
         assert!(fits(0x1555_5555, 1008, 2729) && !fits(0x1555_5555, 1007, 2729), "quotients");
+    }
+
+    #[test]
+    fn min_bits_are_a_lower_bound() {
+        for (k, base, n, c) in [
+            (1, 2, 32, i32::MIN),
+            (1, 2, 700, 1),
+            (u32::MAX, 2, 300, -1),
+            (3, 10, 100, 7),
+            (1, 65532, 1024, 1),
+            (5, 1, 9, 1),
+            (0, 10, 99, 1),
+            (7, 0, 99, 1),
+        ] {
+            let form = SpecialModulus::with_base(k, base, n, c);
+            assert!(form.min_bits() <= form.value().unwrap().bits(), "{form:?}");
+        }
+        let wide = SpecialModulus::with_base(1, 10, u32::MAX, 1).min_bits();
+        assert_eq!(wide, 3 * u64::from(u32::MAX));
     }
 
     #[test]

@@ -73,7 +73,8 @@ pub enum Algorithm {
     ShiftedInverse(Product),
     /// Division block by block of quotient digits, with products of this kind.
     Blocked(Product),
-    /// The algorithm of long shapes, with many thread blocks for an integer.
+    /// The algorithm of long shapes, and of products of few wide rows, with many thread blocks for
+    /// an integer.
     Long,
 }
 

@@ -1098,7 +1098,7 @@ fn results_of_stored_keys_are_not_lost_by_another_run() {
     assert_eq!(first.status, 1, "{}", first.stderr);
     let before = [&output, &store].map(|path| fs::read(path).unwrap());
     for resume in [&[][..], &["--resume"]] {
-        run(&[&options[..], resume].concat()).assert_error("all keys are in the store");
+        run(&[&options[..], resume].concat()).assert_error("would be lost; name another --output");
         assert_eq!([&output, &store].map(|path| fs::read(path).unwrap()), before);
     }
     // Without results, there are none to lose.

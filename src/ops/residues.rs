@@ -112,7 +112,7 @@ impl DynModulus {
         moduli: &[SpecialModulus],
         rows: Option<usize>,
     ) -> Result<Self> {
-        let values = values(moduli)?;
+        let values = values(moduli, shape.bits)?;
         let batch = DynBatch::from_biguints(device, shape, &values)?;
         let special = Special::new(device, shape, moduli, &values, rows.is_none())?;
         Self::prepare(&batch, rows, special)

@@ -50,12 +50,18 @@ pub(super) struct Special {
     scale: Option<DynBatch>,
 }
 
-/// Returns the values of moduli.
+/// Returns the values of moduli for rows of `width` bits.
 ///
 /// # Errors
 /// [`DivisionByZero`](Error::DivisionByZero) with the first modulus that is not positive.
-pub(super) fn values(moduli: &[SpecialModulus]) -> Result<Vec<BigUint>> {
+/// [`TooWide`](Error::TooWide), with a lower bound of its bits, for a modulus whose bound exceeds
+/// the width: computing it might take hours.
+pub(super) fn values(moduli: &[SpecialModulus], width: usize) -> Result<Vec<BigUint>> {
     let value = |(row, modulus): (usize, &SpecialModulus)| {
+        let bits = modulus.min_bits();
+        if bits > width as u64 {
+            return Err(Error::TooWide { row, bits, width });
+        }
         modulus.value().ok_or(Error::DivisionByZero { row })
     };
     moduli.iter().enumerate().map(value).collect()

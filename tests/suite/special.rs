@@ -410,6 +410,10 @@ fn moduli_without_the_form_have_errors_or_another_form() {
         }
         let error = special(&[good, SpecialModulus::new(1, 256, 1)]).err();
         assert_eq!(error, Some(Error::TooWide { row: 1, bits: 257, width: 256 }));
+        // Computing it would take hours.
+        let error = special(&[good, SpecialModulus::with_base(1, 10, u32::MAX, 1)]).err();
+        let bits = 3 * u64::from(u32::MAX);
+        assert_eq!(error, Some(Error::TooWide { row: 1, bits, width: 256 }));
         for other in [(0, 200, 7), (1, 127, 1), (3, 200, 9), (1, 200, 8193), (1, 200, 0)] {
             let other = SpecialModulus::new(other.0, other.1, other.2);
             let modulus = special(&[good, other]).unwrap();

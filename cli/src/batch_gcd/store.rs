@@ -52,8 +52,7 @@ pub(crate) enum StoreError {
     #[error("the store {} exists: name it by --against, too, to extend it", .0.display())]
     Exists(PathBuf),
     #[error(
-        "all keys are in the store {} already: the results in {} are left as they are; name \
-         another --output",
+        "the store {} has all keys: the results in {} would be lost; name another --output",
         store.display(),
         output.display()
     )]
