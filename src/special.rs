@@ -115,6 +115,13 @@ impl SpecialModulus {
             .find_map(form)
     }
 
+    /// Returns the form of the same generalized Fermat number with the exponent `n`, a divisor of
+    /// its own; `None` if the base does not fit.
+    pub(crate) fn with_exponent(self, n: u32) -> Option<Self> {
+        let base = self.base.checked_pow(self.n / n)?;
+        Some(Self::with_base(self.k, base, n, self.c))
+    }
+
     /// Returns a lower bound of the bits of the number: at least `2^m`, with `m` the sum of `n
     /// log2(base)` and `log2(k)`, both logarithms rounded down, less a term of at most 2^31.
     pub(crate) fn min_bits(self) -> u64 {

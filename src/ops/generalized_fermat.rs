@@ -29,7 +29,7 @@ const LEAF_DIGITS: usize = 64;
 const MIN_BITS_OF_DIGIT: usize = 8;
 
 impl View<'_> {
-    /// Computes `base^exponents` modulo the rows, which are generalized Fermat numbers with one
+    /// Computes `base^exponents` modulo the rows, which are generalized Fermat numbers of one
     /// exponent; `None` if they are not, or the digits have no kernel or are slower.
     pub(super) fn powers_modulo_fermat(
         &self,
@@ -41,26 +41,15 @@ impl View<'_> {
         if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
             return Ok(None);
         }
-        let Some(first) = SpecialModulus::recognize_fermat(&self.batch.row(0)?) else {
-            return Ok(None);
-        };
-        let q = first.n() as usize;
-        let has_digits = |shape: &Shape| {
-            shape.bits == DIGIT_BITS * q && algorithms(Op::PowFermat, *shape).next().is_some()
-        };
-        let Some(shape) = widths().find(has_digits) else { return Ok(None) };
-        if bits < MIN_BITS_OF_DIGIT * q {
+        // Most rows are of other forms, and are not copied.
+        if SpecialModulus::recognize_fermat(&self.batch.row(0)?).is_none() {
             return Ok(None);
         }
         let rows = self.batch.to_biguints()?;
-        let forms = on_all_cores(rows.len(), shape.bytes(), |row| {
+        let forms = on_all_cores(rows.len(), self.shape().bytes(), |row| {
             Ok(SpecialModulus::recognize_fermat(&rows[row]))
         })?;
-        let takes = |form: &SpecialModulus| form.n() == first.n() && form.takes_fermat_digits(base);
-        let Some(moduli) = forms.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        if !moduli.iter().all(takes) {
-            return Ok(None);
-        }
+        let Some((shape, moduli)) = in_digits(forms, base, bits) else { return Ok(None) };
         // Exponents below a number b^q + 1, b < 2^16, fit.
         let exponents = exponents()?.view().truncated(shape)?;
         let one = DynBatch::splat(device, shape, 1, self.len())?;
@@ -74,6 +63,28 @@ impl View<'_> {
         })?;
         DynBatch::from_biguints(device, self.shape(), values).map(Some)
     }
+}
+
+/// Returns the shape of digits of rows of `bits` bits and the rows' moduli, of one exponent; `None`
+/// if a row has none, or the digits do not fit, have no kernel or are slower.
+fn in_digits(
+    forms: Vec<Option<SpecialModulus>>,
+    factor: u32,
+    bits: usize,
+) -> Option<(Shape, Vec<SpecialModulus>)> {
+    let forms = forms.into_iter().collect::<Option<Vec<_>>>()?;
+    // The form of a square has twice the exponent: (c^2)^n = c^(2 n).
+    let n = forms.iter().map(|form| form.n()).min()?;
+    let moduli: Option<Vec<_>> = forms
+        .into_iter()
+        .map(|form| form.with_exponent(n).filter(|form| form.takes_fermat_digits(factor)))
+        .collect();
+    let q = n as usize;
+    let has_digits = |shape: &Shape| {
+        shape.bits == DIGIT_BITS * q && algorithms(Op::PowFermat, *shape).next().is_some()
+    };
+    let shape = widths().find(has_digits).filter(|_| bits >= MIN_BITS_OF_DIGIT * q)?;
+    Some((shape, moduli?))
 }
 
 /// Returns the number of `q` digits to this base modulo `n = base^q + 1`.
@@ -99,6 +110,26 @@ fn number_of(digits: &[i16], base: u32, n: &BigUint) -> BigUint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn squares_among_bases_have_the_exponent_of_the_others() {
+        let form = |base, n| Some(SpecialModulus::with_base(1, base, n, 1));
+        let n = 4096;
+        let bits = 65536;
+        let Some((shape, moduli)) = in_digits(vec![form(60514, n), form(246, 2 * n)], 3, bits)
+        else {
+            panic!("the digits have a kernel");
+        };
+        assert_eq!(shape.bits, DIGIT_BITS * n as usize);
+        assert_eq!(
+            moduli.into_iter().map(Some).collect::<Vec<_>>(),
+            [form(60514, n), form(60516, n)]
+        );
+        // One row of another form, a base of more than 16 bits, and digits of few bits.
+        assert_eq!(in_digits(vec![form(60514, n), None], 3, bits), None);
+        assert_eq!(in_digits(vec![form(60514, n), form(258, 2 * n)], 3, bits), None);
+        assert_eq!(in_digits(vec![form(6, n)], 3, 16384), None);
+    }
 
     #[test]
     fn number_of_digits_is_their_sum_modulo_the_number() {

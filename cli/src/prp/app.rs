@@ -249,10 +249,10 @@ fn batch_cost(pool: &Pool) -> f64 {
     pool.devices().iter().map(cost).sum()
 }
 
-/// Tests of wide candidates that these devices compute at once: two blocks a multiprocessor.
+/// Tests of `WAVE_BITS` bits that the GPUs compute at once: two blocks a multiprocessor.
 fn wave(pool: &Pool) -> usize {
     let gpus = pool.devices().iter().filter_map(gpuint::Device::gpu);
-    gpus.map(|gpu| 2 * gpu.multiprocessors as usize).sum::<usize>().max(1)
+    gpus.map(|gpu| 2 * gpu.multiprocessors as usize).sum()
 }
 
 /// Destination of the result lines.

@@ -47,6 +47,9 @@ const MAX_COSTS: f64 = 32.0;
 /// Tests in waves from which an incomplete wave is a small part of the time.
 const MAX_WAVES: usize = 16;
 
+/// Bits of the tests that a wave is counted in: narrower ones have fewer threads each.
+const WAVE_BITS: u64 = 1 << 17;
+
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobError {
@@ -76,7 +79,7 @@ pub(crate) struct Settings {
     pub(crate) verify: Option<Share>,
     /// Cost of a batch, in tests of 1024 bits.
     pub(crate) batch: f64,
-    /// Tests of wide candidates that the devices compute at once.
+    /// Tests of [`WAVE_BITS`] bits that the GPUs compute at once; 0 without GPUs.
     pub(crate) wave: usize,
     /// Maximum number of candidates of a batch; those of one line stay together.
     pub(crate) batch_rows: usize,
@@ -142,7 +145,8 @@ impl Producer<'_, '_> {
             return Ok(None);
         }
         let (mut count, mut tests, mut cost, mut step) = (0, 0, 0.0, FIRST_STEP);
-        let Settings { batch, wave, batch_rows, sieve, .. } = self.settings;
+        let Settings { batch, batch_rows, sieve, .. } = self.settings;
+        let (mut widest, mut wave) = (0, self.settings.wave);
         let block = self.block.as_mut_slice();
         while (cost < batch || tests < wave && cost < MAX_COSTS * batch)
             && count < batch_rows
@@ -159,6 +163,8 @@ impl Producer<'_, '_> {
             result.map_err(sieve_error)?;
             cost += new.iter().map(Row::cost).sum::<f64>();
             tests += new.iter().filter(|row| row.is_tested()).count();
+            widest = new.iter().map(Row::bits).fold(widest, u64::max);
+            wave = wave_of(self.settings.wave, widest);
             count = end;
         }
         if (wave..MAX_WAVES * wave).contains(&tests) {
@@ -205,6 +211,12 @@ impl Producer<'_, '_> {
     }
 }
 
+/// Returns the number of tests of so many bits that GPUs compute at once, which compute `wave`
+/// tests of [`WAVE_BITS`] bits.
+fn wave_of(wave: usize, bits: u64) -> usize {
+    wave * (WAVE_BITS / bits.clamp(1, WAVE_BITS).next_power_of_two()) as usize
+}
+
 /// Returns the number of rows up to the test after `tests` tests. A row that needs another one is
 /// not the first one after them.
 fn rows_with_tests(rows: &[Row], tests: usize) -> usize {
@@ -226,13 +238,18 @@ impl Row {
         matches!(self.state, State::Number(_))
     }
 
+    /// Bits of the number that is tested; 0 for none.
+    fn bits(&self) -> u64 {
+        match &self.state {
+            State::Number(number) => number.bits(),
+            State::Decided(_) | State::Parsed { .. } => 0,
+        }
+    }
+
     /// Time of the tests in units of one of 1024 bits: the products of n bits take about n^1.6
     /// bit operations at these sizes, and there are n of them.
     fn cost(&self) -> f64 {
-        match &self.state {
-            State::Number(number) => (number.bits() as f64 / 1024.0).powf(2.6).max(0.01),
-            State::Decided(_) | State::Parsed { .. } => 0.0,
-        }
+        if self.is_tested() { (self.bits() as f64 / 1024.0).powf(2.6).max(0.01) } else { 0.0 }
     }
 }
 
@@ -522,6 +539,13 @@ impl Tester<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waves_of_narrow_tests_have_more_of_them() {
+        let waves = [0, 1024, 40000, 65536, 65537, 1 << 18].map(|bits| wave_of(264, bits));
+        assert_eq!(waves, [264 << 17, 264 << 7, 528, 528, 264, 264]);
+        assert_eq!(wave_of(0, 65536), 0);
+    }
 
     #[test]
     fn batches_end_before_a_test_that_needs_no_other() {
