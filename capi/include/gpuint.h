@@ -1477,6 +1477,19 @@ gpuint_status gpuint_modulus_of_special(const gpuint_device *device,
                                         gpuint_modulus **out);
 
 /**
+ * Prepares `rows` moduli `k * base^n + c`; otherwise as `gpuint_modulus_of_special`. Folds
+ * reduce modulo numbers of base 2 only.
+ */
+gpuint_status gpuint_modulus_of_special_base(const gpuint_device *device,
+                                             size_t bits,
+                                             const uint32_t *k,
+                                             const uint32_t *base,
+                                             const uint32_t *n,
+                                             const int32_t *c,
+                                             size_t rows,
+                                             gpuint_modulus **out);
+
+/**
  * Prepares the modulus `k * 2^n + c` for all rows; otherwise as `gpuint_modulus_of_special`.
  */
 gpuint_status gpuint_modulus_splat_special(const gpuint_device *device,

@@ -41,6 +41,26 @@ functions! {
         Ok::<_, Failure>(DynModulus::of_special(device, device.shape_for(bits)?, &moduli)?)
     };
 
+    /// Prepares `rows` moduli `k * base^n + c`; otherwise as `gpuint_modulus_of_special`. Folds
+    /// reduce modulo numbers of base 2 only.
+    fn gpuint_modulus_of_special_base(
+        device: *const Device, bits: usize, k: *const u32, base: *const u32, n: *const u32,
+        c: *const i32, rows: usize;
+        out: *mut *mut Modulus
+    ) = |device: &gpuint::Device, bits, k, base, n, c, rows| {
+        // SAFETY: the header requires that the arrays have `rows` elements.
+        let k = unsafe { array(k, rows, "k") }?;
+        // SAFETY: as above.
+        let base = unsafe { array(base, rows, "base") }?;
+        // SAFETY: as above.
+        let n = unsafe { array(n, rows, "n") }?;
+        // SAFETY: as above.
+        let c = unsafe { array(c, rows, "c") }?;
+        let modulus = |row: usize| SpecialModulus::with_base(k[row], base[row], n[row], c[row]);
+        let moduli: Vec<_> = (0..rows).map(modulus).collect();
+        Ok::<_, Failure>(DynModulus::of_special(device, device.shape_for(bits)?, &moduli)?)
+    };
+
     /// Prepares the modulus `k * 2^n + c` for all rows; otherwise as `gpuint_modulus_of_special`.
     fn gpuint_modulus_splat_special(
         device: *const Device, bits: usize, k: u32, n: u32, c: i32; out: *mut *mut Modulus

@@ -581,6 +581,21 @@ static void check_special_moduli(void) {
   FAILS(gpuint_modulus_of_special(device, BITS, k, NULL, c, 2, &one), GPUINT_STATUS_INVALID_POINTER,
         "argument n is NULL");
   OK(gpuint_batch_free(values));
+  OK(gpuint_residues_free(powers));
+  OK(gpuint_modulus_free(modulus));
+  // 5^9 mod 4 * 17^4 + 1, which is 5^9 - 5 (4 * 17^4 + 1), and 5^4 mod 10^2 - 3.
+  const uint32_t factors[2] = {4, 1}, bases[2] = {17, 10}, lengths[2] = {4, 2};
+  const int32_t terms[2] = {1, -3};
+  OK(gpuint_modulus_of_special_base(device, BITS, factors, bases, lengths, terms, 2, &modulus));
+  OK(gpuint_modulus_is_special(modulus, &is_special));
+  CHECK(!is_special);
+  OK(gpuint_residues_powers_of(5, exponents, modulus, &powers));
+  OK(gpuint_residues_to_batch(powers, &values));
+  check_row(values, 0, "282700");
+  check_row(values, 1, "43");
+  FAILS(gpuint_modulus_of_special_base(device, BITS, k, NULL, n, c, 2, &one),
+        GPUINT_STATUS_INVALID_POINTER, "argument base is NULL");
+  OK(gpuint_batch_free(values));
   OK(gpuint_batch_free(exponents));
   OK(gpuint_residues_free(powers));
   OK(gpuint_residues_free(base));
