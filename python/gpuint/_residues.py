@@ -36,29 +36,34 @@ _CONSTANTS = 8
 
 @dataclasses.dataclass(frozen=True)
 class SpecialModulus:
-    """A number `k * 2**n + c`: a Mersenne, Fermat, Proth or Riesel number, or one with another c.
+    """A number `k * base**n + c`, with base 2 a Mersenne, Fermat, Proth or Riesel number.
 
-    k and n are from 0 to `2**32 - 1`, and c is from `-2**31` to `2**31 - 1`.
+    `k`, `n` and `base` are from 0 to `2**32 - 1`, and `c` is from `-2**31` to `2**31 - 1`. Residues
+    have special arithmetic modulo numbers of base 2.
 
     >>> import gpuint
     >>> proth = gpuint.SpecialModulus(3, 189, 1)
     >>> gpuint.SpecialModulus.recognize(3 * 2**189 + 1) == proth
     True
+    >>> gpuint.SpecialModulus(1, 8, 1, base=10).value
+    100000001
     """
 
     k: int
     n: int
     c: int
+    base: int = 2
 
     def __post_init__(self) -> None:
         of_width(self.k, 32, "k")
         of_width(self.n, 32, "n")
+        of_width(self.base, 32, "base")
         if not -(2**31) <= integer(self.c, "c") < 2**31:
             raise RangeError(f"c is from -2**31 to 2**31 - 1, not {short(self.c)}")
 
     @classmethod
     def recognize(cls, number: int) -> Self | None:
-        """Returns the form of a number with odd `k < 2**31`, `n >= 128` and `0 < |c| <= 2**13`.
+        """Returns the form with base 2, odd `k < 2**31`, `n >= 128` and `0 < |c| <= 2**13`.
 
         Other numbers give `None`.
         """
@@ -68,7 +73,14 @@ class SpecialModulus:
     @property
     def value(self) -> int:
         """The number."""
-        return (self.k << self.n) + self.c
+        power: int = self.base**self.n
+        return self.k * power + self.c
+
+
+def _check_width(modulus: SpecialModulus, row: int | None) -> None:
+    """Raises `RangeError` if no width holds the number, whose power might take hours."""
+    if modulus.k > 0:
+        narrowest(modulus.n * max(modulus.base.bit_length() - 1, 0), row=row)
 
 
 class Modulus(Prepared):
@@ -123,16 +135,18 @@ class Modulus(Prepared):
         new = cls.__new__(cls)
         if isinstance(value, SpecialModulus):
             special = [value]
+            _check_width(value, None)
             Prepared.__init__(new, value.value, bits, device)
         else:
             special = items(value, "value", "SpecialModulus objects")
-            for modulus in special:
+            for row, modulus in enumerate(special):
                 if not isinstance(modulus, SpecialModulus):
                     raise wrong_type("value", "SpecialModulus objects", modulus)
+                _check_width(modulus, row)
             Prepared.__init__(new, [modulus.value for modulus in special], bits, device)
         new._constants = {}
         new._special = special
-        handle, parts = new._device._handle, [(it.k, it.n, it.c) for it in special]
+        handle, parts = new._device._handle, [(it.k, it.base, it.n, it.c) for it in special]
         if new._one is None:
             new._modulus = _gpuint.Modulus.of_special(handle, new._bits, parts)
         else:

@@ -62,16 +62,16 @@ impl Modulus {
     }
 }
 
-/// The numbers k, n and c of a special modulus.
-type Special = (u32, u32, i32);
+/// The numbers k, base, n and c of a special modulus.
+type Special = (u32, u32, u32, i32);
 
-fn special((k, n, c): Special) -> SpecialModulus {
-    SpecialModulus::new(k, n, c)
+fn special((k, base, n, c): Special) -> SpecialModulus {
+    SpecialModulus::with_base(k, base, n, c)
 }
 
-/// Returns the form of a number; `None` for numbers without one.
+/// Returns k, n and c of a number `k 2^n + c`; `None` for numbers without the form.
 #[pyfunction]
-pub(crate) fn recognize_special(number: Number) -> Option<Special> {
+pub(crate) fn recognize_special(number: Number) -> Option<(u32, u32, i32)> {
     let form = SpecialModulus::recognize(&number.0)?;
     Some((form.k(), form.n(), form.c()))
 }

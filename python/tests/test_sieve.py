@@ -126,9 +126,34 @@ def test_special_moduli_are_recognized():
         assert number.value == k * 2**n + c
         assert gpuint.SpecialModulus.recognize(number.value) == number
     assert gpuint.SpecialModulus.recognize(2**300 + 8193) is None
-    for k, n, c in [(2**32, 1, 1), (-1, 1, 1), (1, -1, 1), (1, 1, 2**31)]:
-        with pytest.raises(gpuint.RangeError):
-            gpuint.SpecialModulus(k, n, c)
+    wrong = {"k": (2**32, -1), "n": (-1, 2**32), "c": (2**31,), "base": (-1, 2**32)}
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(gpuint.RangeError, match=rf"\b{name}\b"):
+                gpuint.SpecialModulus(**({"k": 1, "n": 1, "c": 1} | {name: value}))
+
+
+def test_special_moduli_of_other_bases_have_the_powers_of_others(device):
+    numbers = [gpuint.SpecialModulus(1, 1024, 1, base=base) for base in (822, 824)]
+    assert [it.base for it in numbers] == [822, 824] and numbers[0] != numbers[1]
+    assert repr(numbers[1]) == "SpecialModulus(k=1, n=1024, c=1, base=824)"
+    assert pickle.loads(pickle.dumps(numbers)) == numbers
+    assert gpuint.SpecialModulus(3, 189, 1, base=2) == gpuint.SpecialModulus(3, 189, 1)
+    modulus = gpuint.Modulus.of_special(numbers, device=device)
+    assert modulus.value.tolist() == [822**1024 + 1, 824**1024 + 1] and not modulus.is_special()
+    exponents = [it.value - 1 for it in numbers]
+    powers = gpuint.Residues.powers_of(3, exponents, modulus).tolist()
+    assert powers[0] % 2**64 == 0x792C_B9F2_AB80_FFF4, "822**1024 + 1 is composite"
+    assert powers[1] == 1, "824**1024 + 1 is prime"
+    assert pickle.loads(pickle.dumps(modulus)).tolist() == modulus.tolist()
+    one = gpuint.Modulus.of_special(gpuint.SpecialModulus(7, 30, -2, base=10), device=device)
+    assert one.value == 7 * 10**30 - 2 and pickle.loads(pickle.dumps(one)).value == one.value
+    # Refused before the power is computed.
+    wide = gpuint.SpecialModulus(1, 2**32 - 1, 1, base=10)
+    with pytest.raises(gpuint.RangeError, match="the value of row 1"):
+        gpuint.Modulus.of_special([numbers[0], wide], device=device)
+    with pytest.raises(gpuint.RangeError, match="the widest rows"):
+        gpuint.Modulus.of_special(wide, device=device)
 
 
 def test_special_moduli_have_the_powers_of_others(device):
