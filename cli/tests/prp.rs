@@ -128,6 +128,21 @@ fn decimal_and_hexadecimal_candidates_are_tested() {
     assert!(run.stderr.starts_with("8 candidates on cpu"), "{}", run.stderr);
 }
 
+#[test]
+fn generalized_fermat_numbers_are_tested() {
+    let run = test("ABC $a^512+1\n44\n46\n48\n");
+    let number = |base: u32| BigUint::from(base).pow(512) + 1u32;
+    assert_eq!(
+        run.lines(),
+        [
+            composite("44^512+1", &number(44)),
+            "46^512+1 is 3-PRP! (BPSW)".to_owned(),
+            composite("48^512+1", &number(48)),
+        ]
+    );
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+}
+
 /// A first block of 65536 candidates is tested while the next one is read.
 #[test]
 fn first_candidates_are_tested_before_the_last_ones_are_read() {
