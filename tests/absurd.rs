@@ -1,20 +1,18 @@
 //! Absurd arguments, and a host without memory: every call returns, with a result or an error, and
 //! none panics or aborts.
 //!
-//! `src/ops` declares the operations by the macros `faces!`, `residue_faces!` and `signed_faces!`:
-//! a test compares the lists.
+//! The operations are those that `src/ops` declares by the macros `faces!`, `residue_faces!` and
+//! `signed_faces!`; the test kit lists them (`testkit/build.rs`).
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Access};
-use std::{env, fs, ptr};
+use std::{env, ptr};
 
 use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
@@ -300,264 +298,15 @@ macro_rules! operations {
     };
 }
 
-operations! {
-    OF_RESIDUES of DynResidues;
-    fn add(Residue);
-    fn add_into(Residue, OutResidues);
-    fn double();
-    fn double_into(OutResidues);
-    fn eq_mask(Residue);
-    fn halve();
-    fn halve_into(OutResidues);
-    fn is_zero_mask();
-    fn mul(Residue);
-    fn mul_into(Residue, OutResidues);
-    fn neg();
-    fn neg_into(OutResidues);
-    fn pow(Rows);
-    fn pow_all(Number);
-    fn pow_rows(Numbers);
-    fn select(InMask, Residue);
-    fn select_into(InMask, Residue, OutResidues);
-    fn square();
-    fn square_into(OutResidues);
-    fn square_repeatedly(Steps);
-    fn sub(Residue);
-    fn sub_into(Residue, OutResidues);
-    fn to_batch();
-    fn try_clone();
-}
-
-operations! {
-    OF_SIGNED of DynSignedBatch;
-    fn cmp(SignedRows);
-    fn div_rem(SignedRows);
-    fn div_rem_euclid(SignedRows);
-    fn div_rem_floor(SignedRows);
-    fn eq_mask(SignedRows);
-    fn lt_mask(SignedRows);
-    fn neg();
-    fn overflowing_add(SignedRows);
-    fn overflowing_mul(SignedRows);
-    fn overflowing_sub(SignedRows);
-}
-
-operations! {
-    OPERATIONS of DynBatch;
-    fn add_mod(Rows, Divisor);
-    fn add_mod_into(Rows, Divisor, Out);
-    fn and(Rows);
-    fn and_all(Number);
-    fn and_into(Rows, Out);
-    fn batch_gcd();
-    fn batch_gcd_against(Numbers);
-    fn bit_lengths();
-    fn bit_lengths_into(OutWords);
-    fn bit_mask(Count);
-    fn cmp(Rows);
-    fn cmp_all(Number);
-    fn cmp_into(Rows, OutOrders);
-    fn count_ones();
-    fn cyclic_mul(Rows);
-    fn cyclic_mul_by(Factor);
-    fn cyclic_mul_by_into(Factor, Out);
-    fn cyclic_mul_into(Rows, Out);
-    fn negacyclic_mul(Rows);
-    fn div(Rows);
-    fn div_all(Number);
-    fn div_by(Divisor);
-    fn div_by_into(Divisor, Out);
-    fn div_exact(Rows);
-    fn div_exact_all(Number);
-    fn div_exact_into(Rows, Out);
-    fn div_exact_masked(Rows);
-    fn div_exact_masked_into(Rows, Out, OutMask);
-    fn div_into(Rows, Out);
-    fn div_rem(Rows);
-    fn div_rem_all(Number);
-    fn div_rem_by(Divisor);
-    fn div_rem_by_into(Divisor, Out, Out);
-    fn div_rem_into(Rows, Out, Out);
-    fn div_rem_digit_words(Word);
-    fn div_rem_digit_words_into(Word, Out, OutRemainders);
-    fn div_rem_masked(Rows);
-    fn div_rem_masked_into(Rows, Out, Out, OutMask);
-    fn eq_mask(Rows);
-    fn eq_mask_all(Number);
-    fn eq_mask_into(Rows, OutMask);
-    fn fermat_residues(Number);
-    fn filter(InMask);
-    fn gather(Counts);
-    fn gather_into(Counts, Out);
-    fn gcd(Rows);
-    fn gcd_into(Rows, Out);
-    fn has_small_factor(Count);
-    fn inverse_mod(Rows);
-    fn inverse_mod_all(Number);
-    fn inverse_mod_into(Rows, Out, OutMask);
-    fn inverse_mod_pow2();
-    fn inverse_mod_pow2_into(Out, OutMask);
-    fn is_equal(Rows);
-    fn is_extra_strong_lucas_probable_prime();
-    fn is_perfect_power();
-    fn is_probable_prime();
-    fn is_square();
-    fn is_strong_lucas_probable_prime();
-    fn is_strong_probable_prime(Number);
-    fn is_strong_probable_prime_bases(Numbers);
-    fn is_strong_probable_prime_rows(Rows);
-    fn is_zero_mask();
-    fn is_zero_mask_into(OutMask);
-    fn isqrt();
-    fn isqrt_rem();
-    fn jacobi(Rows);
-    fn leading_zeros();
-    fn low_bits(Count);
-    fn lt_mask(Rows);
-    fn lt_mask_all(Number);
-    fn lt_mask_into(Rows, OutMask);
-    fn mul_add(Rows, Rows);
-    fn mul_lo_hi(Rows);
-    fn mul_lo_hi_by(Factor);
-    fn mul_lo_hi_by_into(Factor, Out, Out);
-    fn mul_lo_hi_into(Rows, Out, Out);
-    fn mul_mod(Rows, Divisor);
-    fn mul_mod_into(Rows, Divisor, Out);
-    fn mul_sub(Rows, Rows);
-    fn neg_mod(Divisor);
-    fn neg_mod_into(Divisor, Out);
-    fn next_prime();
-    fn not();
-    fn not_into(Out);
-    fn nth_root(Count);
-    fn nth_root_rem(Count);
-    fn or(Rows);
-    fn or_all(Number);
-    fn or_into(Rows, Out);
-    fn overflowing_add(Rows);
-    fn overflowing_add_into(Rows, Out, OutMask);
-    fn overflowing_lcm(Rows);
-    fn overflowing_pow(Count);
-    fn overflowing_sub(Rows);
-    fn overflowing_sub_into(Rows, Out, OutMask);
-    fn perfect_powers();
-    fn pow_mod(Rows, Divisor);
-    fn pow_mod_all(Number, Divisor);
-    fn pow_mod_all_into(Number, Divisor, Out);
-    fn pow_mod_into(Rows, Divisor, Out);
-    fn pow_mod_rows(Numbers, Divisor);
-    fn pow_mod_rows_into(Numbers, Divisor, Out);
-    fn pow_product_mod(Rows, Count, Divisor);
-    fn pow_product_mod_into(Rows, Count, Divisor, Out);
-    fn pow_product_mod_rows(Numbers, Count, Divisor);
-    fn pow_product_mod_rows_into(Numbers, Count, Divisor, Out);
-    fn prepare();
-    fn prepare_masked();
-    fn rational_reconstruction(Rows, Rows, Rows );
-    fn rem(Rows);
-    fn rem_all(Number);
-    fn rem_by(Divisor);
-    fn rem_by_into(Divisor, Out);
-    fn rem_digit_words(Word);
-    fn rem_digit_words_into(Word, OutRemainders);
-    fn rem_into(Rows, Out);
-    fn reverse();
-    fn rotate_left(Count);
-    fn rotate_left_rows(Counts);
-    fn rotate_right(Count);
-    fn rotate_right_rows(Counts);
-    fn scatter_into(Counts, Out);
-    fn select(InMask, Rows);
-    fn select_into(InMask, Rows, Out);
-    fn shifted_inverse(Count);
-    fn shifted_inverse_into(Count, Out);
-    fn shl(Count);
-    fn shl_digits(Count);
-    fn shl_digits_into(Count, Out);
-    fn shl_into(Count, Out);
-    fn shl_rows(Counts);
-    fn shl_rows_into(Counts, Out);
-    fn shr(Count);
-    fn shr_digits(Count);
-    fn shr_digits_into(Count, Out);
-    fn shr_into(Count, Out);
-    fn shr_rows(Counts);
-    fn shr_rows_into(Counts, Out);
-    fn slice(RowRange);
-    fn sort();
-    fn sort_indices();
-    fn square_mod(Divisor);
-    fn square_mod_into(Divisor, Out);
-    fn square_mod_repeatedly(Steps, Divisor);
-    fn square_mod_repeatedly_into(Steps, Divisor, Out);
-    fn sub_mod(Rows, Divisor);
-    fn sub_mod_into(Rows, Divisor, Out);
-    fn swap(InMask, Rows);
-    fn trailing_zeros();
-    fn unique();
-    fn with_bit(Count);
-    fn without_bit(Count);
-    fn wrapping_add(Rows);
-    fn wrapping_add_all(Number);
-    fn wrapping_add_into(Rows, Out);
-    fn wrapping_dot(Rows);
-    fn wrapping_mul(Rows);
-    fn wrapping_mul_all(Number);
-    fn wrapping_mul_by(Factor);
-    fn wrapping_mul_by_into(Factor, Out);
-    fn wrapping_mul_into(Rows, Out);
-    fn wrapping_polynomial(Numbers);
-    fn wrapping_pow(Count);
-    fn wrapping_square();
-    fn wrapping_square_into(Out);
-    fn wrapping_sub(Rows);
-    fn wrapping_sub_all(Number);
-    fn wrapping_sub_into(Rows, Out);
-    fn wrapping_sum();
-    fn xgcd(Rows);
-    fn xgcd_signed(Rows);
-    fn xor(Rows);
-    fn xor_all(Number);
-    fn xor_into(Rows, Out);
-}
+gpuint_testkit::residue_faces! { operations OF_RESIDUES of DynResidues; }
+gpuint_testkit::signed_faces! { operations OF_SIGNED of DynSignedBatch; }
+gpuint_testkit::faces! { operations OPERATIONS of DynBatch; }
 
 /// Calls `work`, and notes a panic under `name`.
 fn check<R>(name: impl Display, panics: &mut Vec<String>, work: impl FnOnce() -> Result<R>) {
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| work().map(drop))) else { return };
     let words = panic.downcast_ref::<String>().map_or("", String::as_str);
     panics.push(format!("{name}: {words}"));
-}
-
-/// Returns the names that the operations of a macro of `src/ops` have.
-fn declared(by: &str) -> BTreeSet<String> {
-    let mut declared = BTreeSet::new();
-    let files = |folder: &Path| -> Vec<_> {
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect()
-    };
-    let mut open = files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops")));
-    while let Some(file) = open.pop() {
-        if file.is_dir() {
-            open.extend(files(&file));
-            continue;
-        }
-        let source = fs::read_to_string(file).unwrap();
-        for block in source.split(&format!("\n{by}! {{")).skip(1) {
-            let lines = block.split("\n}").next().unwrap().lines();
-            let names = lines.filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
-            declared.extend(names.map(|(name, _)| name.to_owned()));
-        }
-    }
-    declared
-}
-
-#[test]
-fn lists_have_the_declared_operations() {
-    fn names<R>(operations: &[Operation<R>]) -> BTreeSet<String> {
-        operations.iter().map(|operation| operation.name.to_owned()).collect()
-    }
-    assert_eq!(names(OPERATIONS), declared("faces"));
-    assert_eq!(names(OF_RESIDUES), declared("residue_faces"));
-    assert_eq!(names(OF_SIGNED), declared("signed_faces"));
 }
 
 #[test]

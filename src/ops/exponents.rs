@@ -511,12 +511,12 @@ faces! {
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    fn square_mod_repeatedly(count: Count, divisor: Divisor) -> New;
+    fn square_mod_repeatedly(count: Steps, divisor: Divisor) -> New;
 
     /// Computes [`square_mod_repeatedly`](Self::square_mod_repeatedly) into an existing batch, with
     /// the memory of [`pow_mod_into`](Self::pow_mod_into) and of two batches.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    fn square_mod_repeatedly_into(count: Count, divisor: Divisor, out: Out) -> Nothing;
+    fn square_mod_repeatedly_into(count: Steps, divisor: Divisor, out: Out) -> Nothing;
 }

@@ -216,6 +216,7 @@ macro_rules! typed_type {
 /// Maps a type of a declaration that has no shape.
 macro_rules! shapeless_type {
     (Count) => { usize };
+    (Steps) => { usize };
     (Word) => { u64 };
     (Counts) => { &[usize] };
     (RowRange) => { std::ops::Range<usize> };

@@ -851,7 +851,7 @@ residue_faces! {
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
-    fn square_repeatedly(count: Count) -> NewResidues;
+    fn square_repeatedly(count: Steps) -> NewResidues;
 
     /// Returns a mask of the rows with `self = rhs`.
     ///

@@ -12,3 +12,5 @@ pub mod ptx;
 pub mod random;
 
 pub use gpuint_skip as skip;
+
+include!(concat!(env!("OUT_DIR"), "/methods.rs"));
