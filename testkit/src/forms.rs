@@ -214,6 +214,8 @@ pub enum Arg {
     Distances,
     /// A divisor of one digit.
     Digit,
+    /// Any number.
+    Number,
     /// A batch for the first result, with old values.
     Out,
     /// A batch for the second result, with old values.
@@ -248,7 +250,7 @@ pub struct Call<'a, F: Face> {
     pub b: &'a F::Rows,
     /// The divisor, if the form has one.
     pub divisor: Option<&'a F::Divisor>,
-    /// A distance, or a divisor of one digit.
+    /// A distance, a divisor of one digit, or any number.
     pub n: u64,
     /// A number for all rows.
     pub all: BigUint,

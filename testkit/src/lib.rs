@@ -2,6 +2,7 @@
 //! interpreter's runs of compiled kernels.
 
 pub mod cases;
+pub mod compositions;
 pub mod forms;
 pub mod gmp;
 pub mod launch;

@@ -7,7 +7,7 @@
 //! `tests/fuzz.regressions`, whose programs run first.
 //!
 //! The operations are the forms of `gpuint_testkit::forms`, whose results `gpuint_testkit::cases`
-//! computes, and the compositions of `compositions`.
+//! computes, and those of `gpuint_testkit::compositions`.
 
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -20,7 +20,6 @@ use gpuint_testkit::forms;
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 
-mod compositions;
 mod program;
 
 use program::{MAKE, Step, operations, run, shrink, text};

@@ -1,78 +1,12 @@
-//! One value for all rows, products with a summand, sums of products, and sums down a batch.
+//! Sums of products.
 
-use gpuint::num_bigint::BigUint;
 use gpuint::{Device, DynBatch, Error, Shape, narrowest, shapes};
-use num_traits::Zero;
 
-use crate::setting::{Check, Rows, Setting, Tally, doubled, on_every_backend, second};
-use gpuint_testkit::operands::{PRODUCTS, Row, SUMS, power};
+use crate::setting::{Check, Rows, Setting, Tally, doubled, on_every_backend};
+use gpuint_testkit::operands::{PRODUCTS, Row};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 20_000, least: 26 };
-
-struct Values;
-
-impl Check for Values {
-    const NAME: &str = "wide values for all rows, sums of all rows";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape);
-        setting.each_part(shape, SUMS, count, tally, |part| {
-            let (a, rows, bits) = (part.a()?, &part.rows, shape.bits);
-            let wide = Error::TooWide { row: 0, bits: bits as u64 + 1, width: bits };
-            part.expect("cmp_all", a.cmp_all(&power(bits)).err(), Some(wide));
-
-            for length in [0, 1, 2, 3, rows.len()].map(|length| length.min(rows.len())) {
-                let add = |sum: BigUint, row: &Row| oracle::add(&sum, &row.a, bits).0;
-                let sum = rows[..length].iter().fold(BigUint::zero(), add);
-                part.expect("wrapping_sum", a.slice(0..length)?.wrapping_sum()?, sum);
-            }
-            Ok(())
-        });
-    }
-}
-
-struct Products;
-
-impl Check for Products {
-    const NAME: &str = "products by one value, with a summand";
-    const WIDEST: bool = false;
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape).div_ceil(4);
-        setting.each_part(shape, SUMS, count, tally, |part| {
-            let (a, b, rows, bits) = (part.a()?, part.b()?, &part.rows, shape.bits);
-            let product = |a: &BigUint, b: &BigUint| oracle::mul(a, b, bits).0;
-            let value = &rows[part.turn * 5 % rows.len()].b;
-            part.each("wrapping_mul_all", a.wrapping_mul_all(value)?, |row| {
-                product(&row.a, value)
-            })?;
-            part.each("mul_add", a.mul_add(&b, &a)?, |row| {
-                oracle::add(&product(&row.a, &row.b), &row.a, bits).0
-            })?;
-            part.each("mul_sub", a.mul_sub(&b, &b)?, |row| {
-                oracle::sub(&product(&row.a, &row.b), &row.b, bits).0
-            })?;
-
-            for count in [part.turn % 4, 1, 3] {
-                let coefficients = second(&rows[..count.min(rows.len())]);
-                part.each("wrapping_polynomial", a.wrapping_polynomial(&coefficients)?, |row| {
-                    coefficients.iter().rev().fold(BigUint::zero(), |value, coefficient| {
-                        oracle::add(&product(&value, &row.a), coefficient, bits).0
-                    })
-                })?;
-            }
-            let error = a.wrapping_polynomial(&[BigUint::zero(), power(bits)]).err();
-            let wide = Error::TooWide { row: 1, bits: bits as u64 + 1, width: bits };
-            part.expect("wrapping_polynomial", error, Some(wide));
-            let dot = rows.iter().fold(BigUint::zero(), |sum, row| {
-                oracle::add(&sum, &product(&row.a, &row.b), bits).0
-            });
-            part.expect("wrapping_dot", a.wrapping_dot(&b)?, dot);
-            Ok(())
-        });
-    }
-}
 
 struct SumsOfProducts;
 
@@ -115,7 +49,7 @@ impl Check for SumsOfProducts {
     }
 }
 
-on_every_backend! { values: Values, products: Products, sums_of_products: SumsOfProducts, }
+on_every_backend! { sums_of_products: SumsOfProducts, }
 
 #[test]
 fn sums_of_products_of_mismatched_batches_are_rejected() {

@@ -126,12 +126,28 @@ fn mismatched_results_of_other_shapes_are_rejected() {
             for error in [
                 a.widening_mul(&b).err(),
                 a.widening_mul_into(&a, &mut zeros(wide, right)).err(),
+                a.div_rem_wide(&a, &b).err(),
                 a.div_rem_digit_into(2, &mut out, &mut [1; 3]).err(),
                 a.div_rem_digit_into(2, &mut zeros(shape, 3), &mut words).err(),
             ] {
                 assert_eq!(error, Some(Error::LengthMismatch { left: 3, right }));
             }
         }
+    }
+}
+
+#[test]
+fn wide_values_for_all_rows_are_rejected() {
+    let device = Device::cpu();
+    for &shape in shapes() {
+        let a = DynBatch::splat(&device, shape, 1, 2).unwrap();
+        let (wide, width) = (BigUint::one() << shape.bits, shape.bits);
+        let too_wide = |row| Some(Error::TooWide { row, bits: width as u64 + 1, width });
+        assert_eq!(a.cmp_all(&wide).err(), too_wide(0));
+        assert_eq!(a.and_all(&wide).err(), too_wide(0));
+        assert_eq!(a.wrapping_polynomial(&[BigUint::ZERO, wide]).err(), too_wide(1));
+        let error = Some(Error::LengthMismatch { left: 2, right: 1 });
+        assert_eq!(a.shl_rows(&[1]).err(), error);
     }
 }
 

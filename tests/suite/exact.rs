@@ -1,13 +1,10 @@
-//! Exact division, inverses modulo `2^BITS`, and division of all rows by one value.
+//! Exact division, and inverses modulo `2^BITS`.
 
-use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, Error, Shape};
+use gpuint::{Error, Shape};
 use num_traits::Zero;
 
-use crate::setting::{
-    Check, Rows, Setting, Tally, doubled, masked, no_double, on_every_backend, widest,
-};
-use gpuint_testkit::operands::{EXACT, Row, ones, power};
+use crate::setting::{Check, Rows, Setting, Tally, masked, on_every_backend};
+use gpuint_testkit::operands::{EXACT, power};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 120_000, least: 24 };
@@ -48,65 +45,4 @@ impl Check for Exact {
     }
 }
 
-struct OneDivisor;
-
-impl Check for OneDivisor {
-    const NAME: &str = "div_rem_all, div_exact_all";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape).div_ceil(16);
-        setting.each_part(shape, EXACT, count, tally, |part| {
-            let u = part.a()?;
-            let drawn = &part.rows[part.turn % part.rows.len()].b;
-            for divisor in [drawn, &BigUint::from(10u32).pow(19)] {
-                if divisor.is_zero() {
-                    let error = || Some(Error::DivisionByZero { row: 0 });
-                    part.expect("div_all", u.div_all(divisor).err(), error());
-                    part.expect("div_exact_all", u.div_exact_all(divisor).err(), error());
-                    continue;
-                }
-                let divide = |row: &Row| oracle::div_rem(&row.a, divisor);
-                part.each("div_rem_all", u.div_rem_all(divisor)?, divide)?;
-                let q = u.div_all(divisor)?;
-                part.each("div_all, rem_all", (&q, u.rem_all(divisor)?), divide)?;
-                let exact = q.wrapping_mul_all(divisor)?.div_exact_all(divisor)?;
-                part.each("div_exact_all", exact, |row| divide(row).0)?;
-            }
-            Ok(())
-        });
-    }
-}
-
-struct Wide;
-
-impl Check for Wide {
-    const NAME: &str = "div_rem_wide";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape).div_ceil(16);
-        setting.each_part(shape, EXACT, count, tally, |mut part| {
-            part.rows.iter_mut().for_each(|row| row.b.set_bit(0, true));
-            let (low, v, count) = (part.a()?, part.b()?, part.rows.len());
-            let high = low.not()?;
-            let result = low.div_rem_wide(&high, &v);
-            if doubled(shape).is_none() {
-                let missing = no_double(shape, "divisions of twice the width");
-                part.expect("div_rem_wide", result.err(), Some(missing));
-                return Ok(());
-            }
-            let longer = DynBatch::zeros(part.device, shape, count + 1)?;
-            let mismatch = Error::LengthMismatch { left: count, right: count + 1 };
-            let error = low.div_rem_wide(&high, &longer).err();
-            part.expect("div_rem_wide", error, Some(mismatch));
-            if 2 * shape.bits > widest() {
-                return Ok(());
-            }
-            part.each("div_rem_wide", result?, |row| {
-                let high = ones(shape.bits) - &row.a;
-                oracle::div_rem(&(&row.a + (high << shape.bits)), &row.b)
-            })
-        });
-    }
-}
-
-on_every_backend! { exact: Exact, one_divisor: OneDivisor, wide: Wide, }
+on_every_backend! { exact: Exact, }

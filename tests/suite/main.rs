@@ -3,8 +3,8 @@
 //! `gpuint_testkit` makes the rows and the expected results, and `setting` selects the devices and
 //! the numbers of rows. Each of the other modules is a group of checks.
 
-mod bits;
 mod broadcast;
+mod compositions;
 mod conversions;
 mod division;
 mod errors;
@@ -17,7 +17,6 @@ mod long;
 mod long_kernels;
 mod matrix;
 mod modular;
-mod order;
 mod primes;
 mod products;
 mod properties;

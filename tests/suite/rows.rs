@@ -2,9 +2,7 @@
 
 use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape, shapes};
 
-use crate::setting::{
-    Check, Part, Rows, Setting, Tally, doubled, first, no_double, on_every_backend, second, seed,
-};
+use crate::setting::{Check, Part, Rows, Setting, Tally, first, on_every_backend, second, seed};
 use gpuint_testkit::operands::{Row, SUMS, ones};
 use gpuint_testkit::random::Random;
 
@@ -153,7 +151,7 @@ impl Check for Widths {
             ] {
                 resize(&part, Shape { bits, q, digit })?;
             }
-            halves(&part)
+            Ok(())
         });
     }
 }
@@ -169,23 +167,6 @@ fn resize(part: &Part<'_>, target: Shape) -> Result<()> {
     let mut out = DynBatch::splat(part.device, target, &ones(target.bits), values.len())?;
     part.column(fitting)?.resized_into(&mut out)?;
     part.each("resized", &out, fitting)
-}
-
-fn halves(part: &Part<'_>) -> Result<()> {
-    let (shape, low, high) = (part.shape, part.a()?, part.b()?);
-    if doubled(shape).is_none() {
-        let missing = Some(no_double(shape, "joins of rows"));
-        part.expect("join", low.join(&high).err(), missing);
-        return Ok(());
-    }
-    let wide = low.join(&high)?;
-    part.each("join", &wide, |row| &row.a + (&row.b << shape.bits))?;
-    let (l, h) = wide.split()?;
-    for (half, expected) in [(l, &low), (h, &high)] {
-        part.expect("split", half.resized(shape)?.is_equal(expected)?, true);
-        part.expect("split", half.shape().bits, shape.bits);
-    }
-    Ok(())
 }
 
 on_every_backend! { parts: Parts, widths: Widths, }

@@ -57,17 +57,6 @@ fn shift(part: &Part<'_>, distance: usize) -> Result<()> {
     a.shr_into(distance, &mut out)?;
     part.each(&name("shr"), &out, right)?;
 
-    let turned =
-        |row: &Row, left| oracle::shl(&row.a, left, bits) + oracle::shr(&row.a, bits - left);
-    let turn = distance % bits;
-    let counts = vec![distance; part.rows.len()];
-    for rotated in [a.rotate_left(distance)?, a.rotate_left_rows(&counts)?] {
-        part.each(&name("rotate_left"), rotated, |row| turned(row, turn))?;
-    }
-    for rotated in [a.rotate_right(distance)?, a.rotate_right_rows(&counts)?] {
-        part.each(&name("rotate_right"), rotated, |row| turned(row, bits - turn))?;
-    }
-
     if distance.is_multiple_of(part.shape.digit.bits()) {
         let digits = distance / part.shape.digit.bits();
         a.shl_digits_into(digits, &mut out)?;
