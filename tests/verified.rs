@@ -1,15 +1,22 @@
 //! Faults of results on handles of [`Device::verified`]: flipped bits do not get through, and a
 //! fault that stays is an error with its row.
 
+use std::cmp::Ordering;
+use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Device, DigitKind, DynBatch, DynDivisor, DynFixedBase, Error, Faults, Mask, Result, Shape,
+    Device, DigitKind, DynBatch, DynDivisor, DynFixedBase, Error, Faults, Mask, Op, Result, Shape,
     SimtOptions, Upset, plan_upset,
 };
+use gpuint_testkit::forms::{Arg, Call, Columns, Form, Returned, Untyped, untyped};
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, rows};
 use gpuint_testkit::skip::skip;
+
+/// Divisor of one digit, and distance of shifts.
+const DIGIT: u64 = 0xfedc_ba98_7654_3211;
+const DISTANCE: u64 = 77;
 
 /// Operands of the operations, as bytes.
 struct Values {
@@ -61,116 +68,88 @@ impl Values {
     }
 }
 
-/// Bytes of the results of an operation.
-trait Results {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()>;
-}
-
-impl Results for DynBatch {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.extend(self.to_le_bytes()?);
-        Ok(())
+impl Inputs {
+    fn call(&self, form: &Form<Untyped>) -> Result<Columns<Untyped>> {
+        let divisor = form.takes(Arg::Divisor).then(|| self.v.prepare()).transpose()?;
+        let b = match form.op {
+            Op::DivRem | Op::DivExact => &self.v,
+            Op::InverseMod | Op::Jacobi => &self.odd,
+            _ => &self.b,
+        };
+        let (n, rows) = (if form.takes(Arg::Digit) { DIGIT } else { DISTANCE }, self.a.len());
+        (form.call)(Call {
+            a: &self.a,
+            b,
+            divisor: divisor.as_ref(),
+            n,
+            all: n.into(),
+            each: vec![n.into(); rows],
+            distances: vec![n as usize; rows],
+            out: self.b.try_clone()?,
+            out2: self.b.try_clone()?,
+            mask: Mask::none(self.a.device(), rows)?,
+            words: vec![0; rows],
+            orders: vec![Ordering::Equal; rows],
+        })
     }
 }
 
-impl Results for Mask {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.extend(self.to_bools()?.into_iter().map(u8::from));
-        Ok(())
-    }
+/// Values of the results of an operation.
+type Results = Vec<Vec<BigUint>>;
+
+fn values(columns: Columns<Untyped>) -> Results {
+    columns.into_iter().map(|column| column.values).collect()
 }
 
-impl Results for Vec<u64> {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.extend(self.iter().flat_map(|word| word.to_le_bytes()));
-        Ok(())
-    }
+/// An operation of which every row is checked.
+struct Operation {
+    name: &'static str,
+    compute: Compute,
 }
 
-impl Results for Vec<std::cmp::Ordering> {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.extend(self.iter().map(|&order| order as u8));
-        Ok(())
-    }
+enum Compute {
+    Form(Form<Untyped>),
+    Other(fn(&Inputs) -> Result<Columns<Untyped>>),
 }
-
-impl Results for Vec<i8> {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.extend(self.iter().map(|&sign| sign as u8));
-        Ok(())
-    }
-}
-
-impl<A: Results, B: Results> Results for (A, B) {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        self.0.append(bytes)?;
-        self.1.append(bytes)
-    }
-}
-
-impl<A: Results, B: Results, C: Results> Results for (A, B, C) {
-    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        self.0.append(bytes)?;
-        self.1.append(bytes)?;
-        self.2.append(bytes)
-    }
-}
-
-/// An operation by its name: computes the bytes of its results.
-type Operation = (&'static str, fn(&Inputs) -> Result<Vec<u8>>);
 
 macro_rules! operations {
     ($($name:ident: $inputs:ident => $results:expr;)*) => {
-        &[$((stringify!($name), |$inputs| {
-            let mut bytes = Vec::new();
-            $results.append(&mut bytes)?;
-            Ok(bytes)
-        })),*]
+        [$(Operation {
+            name: stringify!($name),
+            compute: Compute::Other(|$inputs| $results.columns()),
+        }),*]
     };
 }
 
-/// Operations of which every row is checked.
-const CHECKED: &[Operation] = operations! {
-    wrapping_add: of => of.a.wrapping_add(&of.b)?;
-    overflowing_add: of => of.a.overflowing_add(&of.b)?;
-    overflowing_sub: of => of.a.overflowing_sub(&of.b)?;
-    wrapping_add_all: of => of.a.wrapping_add_all(12345)?;
-    wrapping_mul: of => of.a.wrapping_mul(&of.b)?;
-    wrapping_square: of => of.b.wrapping_square()?;
-    mul_lo_hi: of => of.a.mul_lo_hi(&of.b)?;
-    widening_mul: of => of.a.widening_mul(&of.b)?;
-    sum_of_products: of => DynBatch::wrapping_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
-    wide_sum: of => DynBatch::widening_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
-    div_rem: of => of.a.div_rem(&of.v)?;
-    div: of => of.a.div(&of.v)?;
-    rem: of => of.a.rem(&of.v)?;
-    div_rem_masked: of => of.a.div_rem_masked(&of.a.wrapping_sub(&of.a)?)?;
-    div_rem_by: of => of.a.div_rem_by(&of.v.prepare()?)?;
-    rem_all: of => of.a.rem_all(1_000_003)?;
-    div_rem_digit: of => of.a.div_rem_digit(0xfedc_ba98_7654_3211)?;
-    rem_digit: of => of.a.rem_digit(97)?;
-    div_exact_masked: of => of.a.div_exact_masked(&of.v)?;
-    inverse_mod_pow2: of => of.v.inverse_mod_pow2()?;
-    shifted_inverse: of => of.v.or_all(1)?.shifted_inverse(of.v.shape().bits / 64 - 1)?;
-    mul_mod: of => of.a.mul_mod(&of.b, &of.v.prepare()?)?;
-    square_mod: of => of.a.square_mod(&of.v.prepare()?)?;
-    add_mod: of => of.a.add_mod(&of.b, &of.v.prepare()?)?;
-    sub_mod: of => of.a.sub_mod(&of.b, &of.v.prepare()?)?;
-    gcd: of => of.a.gcd(&of.b)?;
-    inverse_mod: of => of.a.inverse_mod(&of.odd)?;
-    jacobi: of => of.a.jacobi(&of.odd)?;
-    isqrt: of => of.a.isqrt()?;
-    isqrt_rem: of => of.a.isqrt_rem()?;
-    shl: of => of.a.shl(77)?;
-    shr: of => of.a.shr(131)?;
-    xor: of => of.a.xor(&of.b)?;
-    cmp: of => of.a.cmp(&of.b)?;
-    lt_mask: of => of.a.lt_mask(&of.b)?;
-    bit_lengths: of => of.a.bit_lengths()?;
-    count_ones: of => of.a.count_ones()?;
-    gather: of => of.a.gather(&of.indices)?;
-    select: of => of.a.select(&of.a.lt_mask(&of.b)?, &of.b)?;
-};
+impl Operation {
+    fn run(&self, of: &Inputs) -> Result<Results> {
+        match &self.compute {
+            Compute::Form(form) => of.call(form).map(values),
+            Compute::Other(compute) => compute(of).map(values),
+        }
+    }
+}
+
+/// A form of each operation with one, and other operations. Not every power is checked.
+fn checked() -> Vec<Operation> {
+    let mut forms = untyped();
+    forms.retain(|form| !matches!(form.op, Op::PowMod | Op::PowProductMod));
+    forms.dedup_by_key(|form| (form.op, form.results));
+    let forms = forms.into_iter();
+    let forms = forms.map(|form| Operation { name: form.name, compute: Compute::Form(form) });
+    let others = operations! {
+        wrapping_add_all: of => of.a.wrapping_add_all(12345)?;
+        sum_of_products: of =>
+            DynBatch::wrapping_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
+        wide_sum: of => DynBatch::widening_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
+        masked_zeros: of => of.a.div_rem_masked(&of.a.wrapping_sub(&of.a)?)?;
+        rem_all: of => of.a.rem_all(1_000_003)?;
+        shifted_inverse: of => of.v.or_all(1)?.shifted_inverse(of.v.shape().bits / 64 - 1)?;
+        gather: of => of.a.gather(&of.indices)?;
+        select: of => of.a.select(&of.a.lt_mask(&of.b)?, &of.b)?;
+    };
+    forms.chain(others).collect()
+}
 
 fn shape(bits: usize) -> Shape {
     Shape { bits, q: 4, digit: DigitKind::U64 }
@@ -182,13 +161,13 @@ fn shape(bits: usize) -> Shape {
 fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64) {
     let (mut flips, mut unchecked) = (0, 0);
     let values = Values::new(shape, count, 5).unwrap();
-    for (index, (name, operation)) in CHECKED.iter().enumerate() {
-        let what = format!("{name} at {shape} on {device}");
-        let expected = operation(&values.on(device).unwrap()).unwrap();
+    for (index, operation) in checked().iter().enumerate() {
+        let what = format!("{} at {shape} on {device}", operation.name);
+        let expected = operation.run(&values.on(device).unwrap()).unwrap();
         let none = Faults::new(0, 0, 0, None);
         let inputs = values.on(&device.with_faults(&none)).unwrap();
         let before = none.launches();
-        assert_eq!(operation(&inputs).unwrap(), expected, "{what}");
+        assert_eq!(operation.run(&inputs).unwrap(), expected, "{what}");
         let launches = none.launches() - before;
         assert!(launches > 0, "{what}");
         for trial in 0..trials {
@@ -196,14 +175,14 @@ fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64
             let faults = Faults::new(seed, before + trial % launches, 1, None);
             let harmed = device.with_faults(&faults);
             let inputs = values.on(&harmed.verified()).unwrap();
-            let results = operation(&inputs);
+            let results = operation.run(&inputs);
             assert_eq!(results.as_ref(), Ok(&expected), "{what}, trial {trial}");
             flips += faults.flips();
             // A harmed intermediate result may end the process or run for hours without checks.
             if launches == 1 && trial < trials.div_ceil(10) {
                 let faults = Faults::new(seed, before + trial % launches, 1, None);
                 let inputs = values.on(&device.with_faults(&faults)).unwrap();
-                unchecked += u64::from(operation(&inputs) != Ok(expected.clone()));
+                unchecked += u64::from(operation.run(&inputs) != Ok(expected.clone()));
             }
         }
     }
@@ -251,17 +230,18 @@ fn upsets_in_kernels_do_not_get_through() {
     let values = Values::new(shape, 3, 5).unwrap();
     for kind in [Upset::SharedMemory, Upset::Register] {
         let (mut flips, mut stopped, mut unchecked) = (0, 0, 0);
-        for (name, operation) in CHECKED.iter().filter(|(name, _)| HARMED.contains(name)) {
-            let expected = operation(&values.on(&device).unwrap()).unwrap();
+        for operation in checked().iter().filter(|operation| HARMED.contains(&operation.name)) {
+            let name = operation.name;
+            let expected = operation.run(&values.on(&device).unwrap()).unwrap();
             for is_verified in [true, false] {
                 let device = if is_verified { device.verified() } else { device.clone() };
                 let inputs = values.on(&device).unwrap();
                 plan_upset(kind, u64::MAX, 0).unwrap();
-                assert_eq!(operation(&inputs).unwrap(), expected, "{name}");
+                assert_eq!(operation.run(&inputs).unwrap(), expected, "{name}");
                 let (_, events) = plan_upset(Upset::None, 0, 0).unwrap();
                 for trial in 0..TRIALS.min(events) {
                     plan_upset(kind, trial * events / TRIALS, trial).unwrap();
-                    let results = operation(&inputs);
+                    let results = operation.run(&inputs);
                     let (flipped, _) = plan_upset(Upset::None, 0, 0).unwrap();
                     match (results, is_verified) {
                         (Ok(results), false) => unchecked += u64::from(results != expected),
@@ -295,7 +275,7 @@ fn flipped_bits_do_not_get_through_on_the_kernels() {
     for (bits, count) in [(256, 3), (1024, 5)] {
         let (flips, unchecked) = inject(&device, shape(bits), count, 3);
         println!("{bits} bits: {flips} flipped bits, none got through; {unchecked} without checks");
-        assert!(flips >= CHECKED.len() as u64 && unchecked > 0);
+        assert!(flips >= checked().len() as u64 && unchecked > 0);
     }
 }
 
@@ -318,14 +298,15 @@ fn flipped_bits_do_not_get_through_on_a_gpu() {
 fn fault_that_stays_is_an_error_with_its_row() {
     let _alone = alone();
     for device in [Device::cpu(), Device::simt()] {
-        for (name, operation) in CHECKED {
+        for operation in &checked() {
+            let name = operation.name;
             let faults = Faults::new(1, 0, u64::MAX, Some(2));
             let harmed = device.with_faults(&faults).verified();
             let inputs = Values::new(shape(256), 4, 9).unwrap().on(&harmed).unwrap();
-            match operation(&inputs) {
+            match operation.run(&inputs) {
                 Err(Error::FaultyDevice { row, .. }) => {
                     // The first launch of `rem_all` prepares one row: the divisor.
-                    assert_eq!(row, if *name == "rem_all" { 0 } else { 2 }, "{name}");
+                    assert_eq!(row, if name == "rem_all" { 0 } else { 2 }, "{name}");
                 }
                 other => panic!("{name} on {device}: {other:?}"),
             }
@@ -342,7 +323,7 @@ fn fault_that_stays_is_an_error_with_its_row() {
 /// A handle without checks returns wrong rows or an error, and neither panics nor hangs.
 #[test]
 fn damaged_prepared_divisor_does_not_panic() {
-    const DAMAGED: &[Operation] = operations! {
+    let damaged_by = operations! {
         div_rem_by: of => of.a.div_rem_by(&of.v.prepare()?)?;
         mul_mod: of => of.a.mul_mod(&of.b, &of.v.prepare()?)?;
         square_mod: of => of.a.square_mod(&of.v.prepare()?)?;
@@ -352,11 +333,12 @@ fn damaged_prepared_divisor_does_not_panic() {
     };
     let values = Values::new(shape(1024), 3, 9).unwrap();
     let mut damaged = 0;
-    for (name, operation) in DAMAGED {
+    for operation in &damaged_by {
+        let name = operation.name;
         for trial in 0..400 {
             let faults = Faults::new(trial, 0, 1, None);
             let inputs = values.on(&Device::cpu().with_faults(&faults)).unwrap();
-            match operation(&inputs) {
+            match operation.run(&inputs) {
                 Ok(_) => {}
                 Err(Error::Driver(text)) => {
                     assert!(text.starts_with("the prepared divisor of row "), "{name}: {text}");
@@ -384,11 +366,11 @@ fn roots_of_any_degree_are_checked() {
 /// Runs work on a verified handle once for each of `trials` flipped bits, in the launch that
 /// `place` selects by the trial and the number of launches. Returns the number of runs with right
 /// results.
-fn survived(
+fn survived<R: PartialEq + Debug>(
     device: &Device,
     trials: u64,
     place: impl Fn(u64, u64) -> u64,
-    run: impl Fn(&Device) -> Result<Vec<u8>>,
+    run: impl Fn(&Device) -> Result<R>,
 ) -> u64 {
     let expected = run(device).unwrap();
     let none = Faults::new(0, 0, 0, None);
@@ -512,13 +494,11 @@ fn multiples_of_the_prime_hide_no_flipped_bit() {
     let root: BigUint = (one() << 60) - 1u32;
     let squares: Vec<BigUint> = (0..4u32).map(|row| root.pow(2) + row).collect();
     for (device, trials) in [(Device::cpu(), 1500), (Device::simt(), 40)] {
-        let run = |device: &Device| -> Result<Vec<u8>> {
+        let run = |device: &Device| {
             let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);
-            let mut bytes = Vec::new();
-            batch(&dividends)?.div_rem(&batch(&divisors)?)?.append(&mut bytes)?;
-            batch(&dividends)?.div_rem_digit((1 << 61) - 1)?.append(&mut bytes)?;
-            batch(&squares)?.isqrt_rem()?.append(&mut bytes)?;
-            Ok(bytes)
+            let quotients = batch(&dividends)?.div_rem(&batch(&divisors)?)?;
+            let by_digit = batch(&dividends)?.div_rem_digit((1 << 61) - 1)?;
+            Ok(values((quotients, by_digit, batch(&squares)?.isqrt_rem()?).columns()?))
         };
         let right = survived(&device, trials, |trial, _| trial % 3, run);
         assert_eq!(right, trials, "{device}");
