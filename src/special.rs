@@ -1,8 +1,10 @@
 //! Special moduli `k b^n + c` with small `k`, `b` and `c`.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use num_bigint::BigUint;
+use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
 /// Largest `|c|` of a special modulus that a fold reduces by.
@@ -52,7 +54,7 @@ impl SpecialModulus {
 
     /// Makes the number `k base^n + c`. Residues have special arithmetic modulo numbers of base 2.
     /// Fermat's and strong tests also have it modulo those of
-    /// [`recognize_fermat`](Self::recognize_fermat).
+    /// [`recognize_fermat`](Self::recognize_fermat), and modulo `k base^n + 1` and `k base^n - 1`.
     #[must_use]
     pub const fn with_base(k: u32, base: u32, n: u32, c: i32) -> Self {
         Self { k, base, n, c }
@@ -120,6 +122,67 @@ impl SpecialModulus {
     pub(crate) fn with_exponent(self, n: u32) -> Option<Self> {
         let base = self.base.checked_pow(self.n / n)?;
         Some(Self::with_base(self.k, base, n, self.c))
+    }
+
+    /// Returns the form of a number `k b^n + 1` or `k b^n - 1` with `k < 2^31`, `b` up to 65532 and
+    /// `n >= 32`; `None` for other numbers. The base `hint` is tried first.
+    pub(crate) fn recognize_base(number: &BigUint, hint: Option<u32>) -> Option<Self> {
+        if number.bits() < u64::from(MIN_EXPONENT) {
+            return None;
+        }
+        let powers = [(1, number - 1u32), (-1, number + 1u32)];
+        let of_primes = |primes: &dyn Fn(&BigUint) -> Vec<u32>| {
+            powers.iter().find_map(|(c, power)| {
+                let (k, base, n) = power_of_primes(power, &primes(power))?;
+                Some(Self::with_base(k, base, n, *c))
+            })
+        };
+        let hinted = hint.and_then(|base| {
+            let primes = primes_of(&base.into());
+            of_primes(&|_| primes.clone())
+        });
+        hinted.or_else(|| of_primes(&primes_of))
+    }
+
+    /// Returns `k t^q + c`, a multiple of the number by a power of its base, with the largest power
+    /// `t` of the base whose digits have 16 bits with a sign; `None` if `k` or `c` are too long.
+    pub(crate) fn in_digits(self) -> Option<Self> {
+        let base = u64::from(self.base);
+        let fits = |exponent: &u32| base.pow(*exponent) <= u64::from(MAX_BASE);
+        let exponent = (1..=u16::BITS).take_while(fits).last().filter(|_| base > 1)?;
+        // The digits that are left over multiply k, or those that lack the number.
+        let (q, over) = (self.n / exponent, self.n % exponent);
+        let lacking = exponent - over;
+        let (k, q, c) = if over <= lacking {
+            (u64::from(self.k).checked_mul(base.pow(over))?, q, i64::from(self.c))
+        } else {
+            let c = i64::from(self.c).checked_mul(base.pow(lacking) as i64)?;
+            (u64::from(self.k), q + 1, c)
+        };
+        let digit = base.pow(exponent) as u32;
+        Some(Self::with_base(u32::try_from(k).ok()?, digit, q, i32::try_from(c).ok()?))
+    }
+
+    /// Returns true if `pow_special_base` computes powers of rows of `bits` bits with the factor:
+    /// the bounds of `kernels/modular/fft/base_digits.cuh`.
+    pub(crate) fn takes_digits(self, factor: u32, bits: usize) -> bool {
+        let (k, c, m) = (u128::from(self.k), u128::from(self.c.unsigned_abs()), u128::from(factor));
+        let digits = u64::from(self.n) + u64::from(self.digits_above());
+        (257..=MAX_BASE).contains(&self.base)
+            && self.n >= 16
+            && digits <= bits as u64 / 16
+            && k > 0
+            && m <= 1 << 12
+            && m * k < 1 << 31
+            && m * c <= 1 << 20
+            && m * k * c <= 1 << 40
+            && m * k * c * c <= 1 << 46
+    }
+
+    /// Returns the least `u` with `base^u > 2 k + 2`.
+    fn digits_above(self) -> u32 {
+        let most = 2 * u128::from(self.k) + 2;
+        (1..).find(|&count| u128::from(self.base).pow(count) > most).unwrap_or(u32::MAX)
     }
 
     /// Returns a lower bound of the bits of the number: at least `2^m`, with `m` the sum of `n
@@ -242,6 +305,72 @@ impl SpecialModulus {
     }
 }
 
+/// Least exponent of a power that is recognized: `k < 2^31` has no prime so often.
+const MIN_VALUATION: u32 = 32;
+
+/// Returns the primes up to `MAX_BASE` that divide a number, from remainders by products of primes.
+fn primes_of(number: &BigUint) -> Vec<u32> {
+    /// Primes of a product.
+    const PART: usize = 128;
+    static PARTS: OnceLock<Vec<(BigUint, Vec<u32>)>> = OnceLock::new();
+    let parts = PARTS.get_or_init(|| {
+        let primes: Vec<u32> =
+            crate::sieve::primes(0..u64::from(MAX_BASE)).map(|prime| prime as u32).collect();
+        primes.chunks(PART).map(|part| (part.iter().product(), part.to_vec())).collect()
+    });
+    let divisors = parts.iter().flat_map(|(product, primes)| {
+        let rest = number % product;
+        primes.iter().copied().filter(move |&prime| (&rest % prime).is_zero())
+    });
+    divisors.collect()
+}
+
+/// Returns `k`, `b` and `n` of a number `k b^n` with `k < 2^31`, `b` a product of powers of the
+/// primes up to `MAX_BASE`, and `n` as large as possible.
+fn power_of_primes(number: &BigUint, primes: &[u32]) -> Option<(u32, u32, u32)> {
+    let valuations: Vec<(u32, u32)> = primes
+        .iter()
+        .map(|&prime| (prime, valuation(number, prime)))
+        .filter(|&(_, exponent)| exponent >= MIN_VALUATION)
+        .collect();
+    let least = valuations.iter().map(|&(_, exponent)| exponent).min()?;
+    let form = |least_in_base: u32| {
+        // The exponents in b are in the ratio of the valuations, but for the primes of k.
+        let in_base = |exponent: u32| {
+            (u64::from(exponent) * u64::from(least_in_base) + u64::from(least) / 2)
+                / u64::from(least)
+        };
+        let base = valuations.iter().try_fold(1u64, |base, &(prime, exponent)| {
+            let power = u64::from(prime).checked_pow(u32::try_from(in_base(exponent)).ok()?)?;
+            base.checked_mul(power).filter(|&base| base <= u64::from(MAX_BASE))
+        })?;
+        let n = valuations.iter().map(|&(_, exponent)| u64::from(exponent) / in_base(exponent));
+        let n = u32::try_from(n.min()?).ok()?;
+        let is_candidate = f64::from(n) * (base as f64).log2() + 33.0 > number.bits() as f64;
+        let k = is_candidate.then(|| number / BigUint::from(base).pow(n))?;
+        let k = k.to_u32().filter(|&k| u64::from(k) < FACTOR_BOUND)?;
+        Some((k, base as u32, n))
+    };
+    (1..=u16::BITS).find_map(form)
+}
+
+/// Returns the exponent of the prime in a number.
+fn valuation(number: &BigUint, prime: u32) -> u32 {
+    let mut powers = vec![BigUint::from(prime)];
+    while let Some(last) = powers.last().filter(|last| 2 * last.bits() <= number.bits() + 1) {
+        powers.push(last * last);
+    }
+    let (mut rest, mut exponent) = (number.clone(), 0);
+    for (index, power) in powers.iter().enumerate().rev() {
+        let (quotient, remainder) = rest.div_rem(power);
+        if remainder.is_zero() {
+            rest = quotient;
+            exponent += 1 << index;
+        }
+    }
+    exponent
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,6 +430,82 @@ mod tests {
         assert!(!fits(1 << 20, 65520, 1), "bits of k");
         assert!(fits(1, 1008, 8191) && fits(1, 1002, 8191) && !fits(1, 1001, 8191), "c");
         assert!(fits(0x1555_5555, 1008, 2729) && !fits(0x1555_5555, 1007, 2729), "quotients");
+    }
+
+    #[test]
+    fn numbers_of_any_base_are_recognized() {
+        for (k, base, n) in [
+            (1, 3, 700),
+            (2, 3, 701),
+            (2 * 3 * 5 * 7 * 11 * 13, 17, 300),
+            (1 << 30, 7, 250),
+            (0x7fff_fffe, 65521, 60),
+            (5 * 9, 12, 400),
+            (7, 6, 1000),
+            (4, 1000, 333),
+            (1, 65532, 64),
+            (11, 97, 16 * 16),
+        ] {
+            for c in [1, -1] {
+                let form = SpecialModulus::with_base(k, base, n, c);
+                let value = form.value().unwrap();
+                let found = SpecialModulus::recognize_base(&value, None).unwrap();
+                assert_eq!(found.value(), Some(value.clone()), "{form:?}");
+                // A power of a prime may be the base, and factors of k part of the power.
+                assert!(found.n() >= n && found.k() <= k, "{form:?}");
+                for hint in [base, 10] {
+                    assert_eq!(SpecialModulus::recognize_base(&value, Some(hint)), Some(found));
+                }
+                assert_eq!(SpecialModulus::recognize_base(&(value + 12u32), None), None);
+            }
+        }
+        for number in [0u32, 1, 2, 1001] {
+            assert_eq!(SpecialModulus::recognize_base(&number.into(), None), None);
+        }
+        // A long cofactor, and a factorial.
+        let wide = SpecialModulus::with_base(0x8000_0000, 7, 300, 1).value().unwrap();
+        assert_eq!(SpecialModulus::recognize_base(&wide, None), None);
+        let factorial = (1..=400u32).fold(BigUint::one(), |product, factor| product * factor);
+        assert_eq!(SpecialModulus::recognize_base(&(factorial + 1u32), None), None);
+    }
+
+    #[test]
+    fn digits_of_forms_have_multiples_of_their_numbers() {
+        for (k, base, n, c, form) in [
+            (7, 10, 1200, 1, (7, 10000, 300, 1)),
+            (7, 10, 1201, 1, (70, 10000, 300, 1)),
+            (7, 10, 1202, -1, (700, 10000, 300, -1)),
+            (7, 10, 1203, -1, (7, 10000, 301, -10)),
+            (2, 3, 1009, 5, (2, 59049, 101, 15)),
+            (1, 65532, 40, 1, (1, 65532, 40, 1)),
+        ] {
+            let digits = SpecialModulus::with_base(k, base, n, c).in_digits().unwrap();
+            let (k, base, q, c) = form;
+            assert_eq!(digits, SpecialModulus::with_base(k, base, q, c));
+        }
+        for (k, base) in [(1, 65533), (1, 1), (1, 0), (1 << 31, 10)] {
+            assert_eq!(SpecialModulus::with_base(k, base, 1201, 1).in_digits(), None);
+        }
+    }
+
+    #[test]
+    fn digits_take_moduli_up_to_the_bounds() {
+        let takes = |k, base, q, c, factor| {
+            SpecialModulus::with_base(k, base, q, c).takes_digits(factor, 32768)
+        };
+        assert!(takes(127, 257, 2047, 1, 3) && !takes(1, 257, 2048, 1, 3), "a digit above");
+        assert!(takes(1, 65532, 16, 1, 3) && !takes(1, 65532, 15, 1, 3), "q");
+        assert!(!takes(1, 256, 300, 1, 3) && !takes(1, 65533, 300, 1, 3), "t");
+        assert!(takes(128, 257, 2046, 1, 3) && !takes(128, 257, 2047, 1, 3), "two digits above");
+        let most = ((1 << 31) - 1) / 3;
+        assert!(takes(most, 257, 2044, 1, 3) && !takes(most, 257, 2045, 1, 3), "four digits");
+        assert!(!takes(most + 1, 257, 2044, 1, 3), "m k");
+        assert!(takes(1, 257, 300, 1, 1 << 12) && !takes(1, 257, 300, 1, (1 << 12) + 1), "m");
+        assert!(takes(1, 257, 300, -(1 << 19), 2) && !takes(1, 257, 300, 1 + (1 << 19), 2), "c");
+        assert!(takes(1 << 24, 257, 300, 1 << 11, 1), "c^2");
+        assert!(!takes(1 + (1 << 24), 257, 300, 1 << 11, 1), "c^2");
+        assert!(takes(1 << 30, 257, 300, 1 << 8, 1) && !takes(1 << 30, 257, 300, 513, 1), "k c^2");
+        assert!(!takes(0, 257, 300, 1, 3));
     }
 
     #[test]

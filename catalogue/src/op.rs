@@ -23,8 +23,8 @@ pub enum Operand {
     SecretModulus,
     /// A secret factor modulo a secret odd modulus (`kernels/modular/tensor/regular.cuh`).
     SecretFactor,
-    /// A modulus `k 2^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as
-    /// `i32`, 0.
+    /// A modulus `k b^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as `i32`,
+    /// `b` as `u32`.
     SpecialModulus,
     /// An `i8`.
     Sign,
@@ -347,6 +347,13 @@ operations! {
     /// squares are multiplied by `digit` where the bits of the exponent are set that begin at
     /// `distance`, from the highest one on.
     PowSpecial = "pow_special" {
+        inputs: [Integer, Integer], prepared: SpecialModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, Digit, Distance, ExponentBits]
+    }
+    /// The square times `k` modulo `k t^q + c`, `exponent_bits` times from `a` on, with the factors
+    /// of `pow_special`. Rows are signed digits to base `t` of 16 bits each, at most `t / 2 + 1`,
+    /// of numbers from -0.6 to 0.6 times the modulus.
+    PowSpecialBase = "pow_special_base" {
         inputs: [Integer, Integer], prepared: SpecialModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, Digit, Distance, ExponentBits]
     }

@@ -5,12 +5,11 @@
 //! are converted to numbers, on the host.
 
 use gpuint_catalogue::{Op, Shape};
-use num_bigint::{BigInt, BigUint, Sign};
+use num_bigint::{BigInt, Sign};
 
 use super::View;
-use super::special::{powers_in_digits, records};
+use super::special_base::powers_of_digits;
 use crate::backend::BackendKind;
-use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::interrupt::on_all_cores;
@@ -20,9 +19,6 @@ use crate::special::SpecialModulus;
 
 /// Bits of a digit.
 const DIGIT_BITS: usize = 16;
-
-/// Digits that a conversion evaluates one after the other.
-const LEAF_DIGITS: usize = 64;
 
 /// A row of fewer bits than this many for each digit takes less time by general products: the time
 /// of the digits does not depend on `b`.
@@ -53,15 +49,13 @@ impl View<'_> {
         // Exponents below a number b^q + 1, b < 2^16, fit.
         let exponents = exponents()?.view().truncated(shape)?;
         let one = DynBatch::splat(device, shape, 1, self.len())?;
-        let records = records(device, &moduli)?;
-        let power = powers_in_digits(Op::PowFermat, one, base, &exponents, (&records, false))?;
-        let bytes = power.to_le_bytes()?;
-        let values = on_all_cores(rows.len(), 4 * shape.bytes(), |row| {
-            let bytes = &bytes[row * shape.bytes()..][..shape.bytes()];
-            let halves = bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]]));
-            Ok(number_of(&collected(halves)?, moduli[row].base(), &rows[row]))
-        })?;
-        DynBatch::from_biguints(device, self.shape(), values).map(Some)
+        let power = powers_of_digits(Op::PowFermat, one, base, &exponents, &moduli)?;
+        // Digits are at most b / 2 + 1 <= b - 1, so that |value| < b^q.
+        let number = |row: usize, value: BigInt| match value.into_parts() {
+            (Sign::Minus, magnitude) => &rows[row] - magnitude,
+            (_, magnitude) => magnitude,
+        };
+        self.numbers_of_digits(&power, &moduli, number).map(Some)
     }
 }
 
@@ -87,26 +81,6 @@ fn in_digits(
     Some((shape, moduli?))
 }
 
-/// Returns the number of `q` digits to this base modulo `n = base^q + 1`.
-fn number_of(digits: &[i16], base: u32, n: &BigUint) -> BigUint {
-    let base = i64::from(base);
-    let leaf = |digits: &[i16]| {
-        digits.iter().rev().fold(BigInt::ZERO, |value, &digit| value * base + digit)
-    };
-    let mut parts: Vec<BigInt> = digits.chunks(LEAF_DIGITS).map(leaf).collect();
-    let mut power = BigInt::from(base).pow(LEAF_DIGITS as u32);
-    while parts.len() > 1 {
-        parts = parts.chunks(2).map(|pair| &pair[0] + &pair[1] * &power).collect();
-        power = &power * &power;
-    }
-    let value = parts.pop().unwrap_or_default();
-    // Digits are at most b / 2 + 1 <= b - 1, so that |value| < b^q.
-    match value.into_parts() {
-        (Sign::Minus, magnitude) => n - magnitude,
-        (_, magnitude) => magnitude,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,22 +103,5 @@ mod tests {
         assert_eq!(in_digits(vec![form(60514, n), None], 3, bits), None);
         assert_eq!(in_digits(vec![form(60514, n), form(258, 2 * n)], 3, bits), None);
         assert_eq!(in_digits(vec![form(6, n)], 3, 16384), None);
-    }
-
-    #[test]
-    fn number_of_digits_is_their_sum_modulo_the_number() {
-        let (base, q) = (10u32, 1024usize);
-        let n = BigUint::from(base).pow(q as u32) + 1u32;
-        let number = |place: usize, digit: i16| {
-            let mut digits = vec![0; q];
-            digits[place] = digit;
-            number_of(&digits, base, &n)
-        };
-        assert_eq!(number(0, 1), BigUint::from(1u32));
-        assert_eq!(number(0, -1), &n - 1u32);
-        assert_eq!(number(1000, 6), BigUint::from(base).pow(1000) * 6u32);
-        assert_eq!(number(1000, -6), &n - BigUint::from(base).pow(1000) * 6u32);
-        let ones = (&n - 2u32) / 9u32;
-        assert_eq!(number_of(&vec![6; q], base, &n), ones * 6u32);
     }
 }

@@ -50,9 +50,11 @@ pub(crate) mod secret;
 mod shift;
 mod shifted_inverse;
 pub(crate) mod signed;
+mod signed_digits;
 mod sliding;
 mod sort;
 mod special;
+mod special_base;
 mod sqrt;
 mod sum_of_products;
 #[cfg(test)]

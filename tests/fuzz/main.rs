@@ -143,7 +143,7 @@ fn shrinking_keeps_failing_steps() {
 }
 
 /// Operations without a form of their own: parts of other operations, or computed by compositions.
-const WITHOUT_FORM: [Op; 33] = [
+const WITHOUT_FORM: [Op; 34] = [
     Op::SumOfProducts,
     Op::WideSumOfProducts,
     Op::ShiftedInverse,
@@ -156,6 +156,7 @@ const WITHOUT_FORM: [Op; 33] = [
     Op::SquareResidues,
     Op::Fold,
     Op::PowSpecial,
+    Op::PowSpecialBase,
     Op::PowFermat,
     Op::StrongBase2,
     Op::StrongTerms,

@@ -13,6 +13,7 @@ use gpuint_testkit::operands::power;
 use gpuint_testkit::oracle;
 use gpuint_testkit::primes::{self, EXTRA_STRONG_LUCAS, PSI, STRONG_LUCAS};
 use gpuint_testkit::random::Random;
+use num_traits::One;
 
 /// Compares a mask with the expected bits of numbers.
 fn compare(
@@ -424,22 +425,35 @@ fn generalized_fermat_numbers_are_tested_in_digits() -> Result<()> {
     let number = |base: u32| BigUint::from(base).pow(1024) + 1u32;
     // The square of 28 is a base of this exponent too.
     let numbers = [number(824), number(822), number(28 * 28)];
+    let shape = narrowest(numbers[0].bits() as usize).expect("the width is built");
+    check_prime_and_composites(shape, &numbers)
+}
+
+/// Numbers `k b^n + 1` and `k b^n - 1`, whose powers have a kernel at this width.
+#[test]
+fn numbers_of_any_base_are_tested_in_digits() -> Result<()> {
+    let power = |base: u32, exponent: u32| BigUint::from(base).pow(exponent);
+    let numbers = [power(5, 290) * 4u32 + 1u32, power(6, 300) * 5u32 - 1u32];
+    check_prime_and_composites(narrowest(32768).expect("the width is built"), &numbers)
+}
+
+/// Compares the residues and the strong tests of a prime and of composite numbers on every backend.
+fn check_prime_and_composites(shape: Shape, numbers: &[BigUint]) -> Result<()> {
     let base = BigUint::from(3u32);
-    let [one, composite, square] =
-        numbers.each_ref().map(|n| oracle::pow_mod(&base, &(n - 1u32), n));
-    assert_eq!(one, BigUint::from(1u32));
+    let expected: Vec<_> = numbers.iter().map(|n| oracle::pow_mod(&base, &(n - 1u32), n)).collect();
+    let passing: Vec<_> = expected.iter().map(One::is_one).collect();
+    assert!(passing[0] && !passing[1..].contains(&true));
+    let low: Vec<_> = expected.iter().map(|n| n.iter_u64_digits().next().unwrap_or(0)).collect();
     for backend in [BackendKind::Cpu, BackendKind::Simt, BackendKind::Cuda] {
         // Schedules of the shim are those of the kernel's own cases.
         if let Some(device) = devices(backend).into_iter().next() {
-            let shape = narrowest(numbers[0].bits() as usize).expect("the width is built");
-            let n = DynBatch::from_biguints(&device, shape, &numbers)?;
+            let n = DynBatch::from_biguints(&device, shape, numbers)?;
             let (residues, words) = n.fermat_residues(&base)?;
-            let expected = [one.clone(), composite.clone(), square.clone()];
             assert_eq!(residues.to_biguints()?, expected, "{device}");
-            assert_eq!(Some(words[1]), composite.iter_u64_digits().next(), "{device}");
+            assert_eq!(words, low, "{device}");
             if is_thorough() {
                 let passes = n.is_strong_probable_prime(&base)?.to_bools()?;
-                assert_eq!(passes, [true, false, false], "{device}");
+                assert_eq!(passes, passing, "{device}");
             }
         }
     }

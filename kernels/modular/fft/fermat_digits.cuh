@@ -13,10 +13,9 @@
 // for a factor m. The bound of `takes_fermat_digits` (src/special.rs) is
 //     M b / (b - 1) + b < 2^51,   m <= 2^12.
 //
-// Chunks. A thread computes the digits of two chunks of 16 columns. s = m c + carry, z = the
-// nearest integer of s (1 / b), d = s - z b, z is the next carry: |carry| <= M / (b - 1) + 1, so
-// that |s| < 2^51. All are integers below 2^52, exact in doubles. The rounded 1 / b and product are
-// within 2^-52 |s| / b < 1 / (2 b) of s / b, and so |d| < b / 2 + 1, or |d| <= b / 2.
+// Chunks. A thread computes the digits of two chunks of 16 columns. A division of s = m c + carry
+// by b leaves the digit (digit_rows.cuh), and the quotient is the next carry: |carry| <= M / (b -
+// 1) + 1, so that |s| < 2^51.
 //
 // Carries. The chunk above adds the carry E, |E| < m q (b / 2 + 1)^2 / (b - 1) + 1, to its digits,
 // one after the other, until the carry is at most 1; the next digit keeps it, and is at most b / 2
@@ -28,7 +27,7 @@
 // in a sum over pieces as 2 PARTS parts of real ones (transform/fft/passes.cuh).
 #pragma once
 #include "core/abi.cuh"
-#include "core/rows.cuh"
+#include "modular/fft/digit_rows.cuh"
 #include "modular/special.cuh"
 #include "transform/fft/columns.cuh"
 #include "transform/fft/lengths.cuh"
@@ -47,12 +46,6 @@ struct FermatDigits {
   static constexpr double WORST_ERROR = (1 << 30) * double{DIGITS} * fft::relative_error(2 * PARTS);
   static_assert(WORST_ERROR < 0.5, "columns round to the right integers");
 
-  // A base, the same for all threads.
-  struct Base {
-    double base;
-    double inverse;
-  };
-
   // Memory of a block: the base; a word that is 0; points, or digits, or columns; carries. It is
   // device memory where shared memory has no room.
   static constexpr u32 POINTS = 128;
@@ -69,10 +62,8 @@ struct FermatDigits {
   }
 
   GPUINT_DEVICE void read(const u32* row, const SpecialModulus& modulus) const {
-    const u16* const halves = reinterpret_cast<const u16*>(row);
-    for (u32 j = ptx::rematerialize(threadIdx.x); j < DIGITS; j += THREADS)
-      digit(j) = static_cast<i16>(__ldg(halves + j));
-    if (threadIdx.x == 0) base() = {static_cast<double>(modulus.base), 1.0 / modulus.base};
+    read_digits<DIGITS, THREADS>(row, [&](u32 j, i32 value) { digit(j) = value; });
+    if (threadIdx.x == 0) base() = DigitBase::of(modulus.base);
     __syncthreads();
   }
 
@@ -99,9 +90,7 @@ struct FermatDigits {
   }
 
   GPUINT_DEVICE void write(u32* row, const SpecialModulus&) const {
-    const auto half = [&](u32 j) { return u32{static_cast<u16>(static_cast<i32>(digit(j)))}; };
-    for (u32 j = ptx::rematerialize(threadIdx.x); j < DIGITS / 2; j += THREADS)
-      row[j] = half(2 * j + 1) << 16 | half(2 * j);
+    write_digits<DIGITS, THREADS>(row, [&](u32 j) { return static_cast<i32>(digit(j)); });
     __syncthreads();  // nobody reads digits any more
   }
 
@@ -116,15 +105,7 @@ struct FermatDigits {
     return reinterpret_cast<double*>(bytes + POINTS)[j + j / CHUNK];
   }
   GPUINT_DEVICE double* carries() const { return reinterpret_cast<double*>(bytes + CARRIES_AT); }
-  GPUINT_DEVICE Base& base() const { return *reinterpret_cast<Base*>(bytes); }
-
-  // Divides by the base; leaves the remainder.
-  GPUINT_DEVICE static double divide(double& x, const Base& by) {
-    const double quotient = fma(x, by.inverse, fft_modular::ROUNDER) - fft_modular::ROUNDER;
-    x = fma(-quotient, by.base, x);
-    GPUINT_ASSERT(fabs(x) <= by.base / 2, "the nearest quotient");
-    return quotient;
-  }
+  GPUINT_DEVICE DigitBase& base() const { return *reinterpret_cast<DigitBase*>(bytes); }
 
   // Points of this thread's part, of the digits in 2 PARTS pieces.
   GPUINT_DEVICE void load(Complex (&x)[fft::RADIX]) const {
@@ -167,7 +148,7 @@ struct FermatDigits {
   // independent.
   GPUINT_DEVICE void carry_columns(u32 factor) const {
     const u32 thread = ptx::rematerialize(threadIdx.x);
-    const Base by = base();
+    const DigitBase by = base();
     const double m = factor;
     double carry[2] = {0, 0};
     GPUINT_UNROLL(16)
@@ -176,7 +157,7 @@ struct FermatDigits {
       for (u32 h = 0; h < 2; ++h) {
         double& place = digit(CHUNK * (thread + THREADS * h) + i);
         double sum = fma(m, place, carry[h]);
-        carry[h] = divide(sum, by);
+        carry[h] = by.divide(sum);
         place = sum;
       }
     }
@@ -186,7 +167,7 @@ struct FermatDigits {
 
   // Adds the carries between chunks; that of the last one is negated.
   GPUINT_DEVICE void add_carries() const {
-    const Base by = base();
+    const DigitBase by = base();
     GPUINT_UNROLL(1)
     for (u32 chunk = ptx::rematerialize(threadIdx.x); chunk < CHUNKS; chunk += THREADS) {
       double carry = chunk == 0 ? -carries()[CHUNKS - 1] : carries()[chunk - 1];
@@ -195,7 +176,7 @@ struct FermatDigits {
       for (; fabs(carry) > 1; ++j) {
         GPUINT_ASSERT(j + 1 < CHUNK * (chunk + 1), "the last digit takes a small carry");
         double sum = digit(j) + carry;
-        carry = divide(sum, by);
+        carry = by.divide(sum);
         digit(j) = sum;
       }
       digit(j) += carry;

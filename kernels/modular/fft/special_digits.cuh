@@ -9,14 +9,9 @@
 // Bounds (`fits_digits` of src/special.rs): 16 q < BITS, 16 q and the bits of k are at most BITS +
 // 4, m k |c| 2^f <= 2^42, |c| 2^f <= 2^19.
 //
-// Parts (transform/fft/product.cuh). A block has the threads of one part or, where its shared
-// memory has room, of two. It transforms more parts one after the other, and keeps all points in
-// device memory. A window has as many digits as the block takes at a time, 16 a thread.
-//
-// Chunks. A thread has the 16 digits of a chunk; chunks end at digit q, so that the lowest one
-// begins 0 .. 15 digits below digit 0. Three chains run over the columns of a chunk: the digits 0
-// .. t - 1 of lo and hi, of which carries L and H are left, and the digits -t / 2 .. t / 2 of y, of
-// which a carry E is left. The chunk above adds
+// Chains over a chunk (digit_squares.cuh): the digits 0 .. t - 1 of lo and hi, of which carries L
+// and H are left, and the digits -t / 2 .. t / 2 of y, of which a carry E is left. The chunk above
+// adds
 //     E - m c 2^f H + m k L,
 // where |E| < 2^32, |H|, |L| < 2^30: less than 2^62. Four digits take it; the fifth one gets a
 // carry of -1 .. 1 and keeps it. So digits are from -2^15 - 1 to 2^15 + 1.
@@ -30,34 +25,14 @@
 // Top. y - Q N' is TOP t^q and the digits below; |TOP| < 0.6 k + 1. It is computed modulo 2^64: the
 // carry of the highest chunk, three columns of hi, and -Q k. It has one digit where there is place
 // for one only, and two elsewhere; the highest one is at most 0.6 2^20.
-//
-// Exactness. The squares of the digits add up to less than 2^30 (D + 400), D of BITS: columns are
-// near integers, as those of product.cuh.
 #pragma once
-#include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "core/group.cuh"
-#include "core/rows.cuh"
+#include "modular/fft/digit_squares.cuh"
 #include "modular/special.cuh"
-#include "transform/fft/columns.cuh"
-#include "transform/fft/passes.cuh"
-#include "tuning/transform.cuh"
 
 namespace gpuint {
 
-template <class S>
-struct SpecialDigits {
-  static constexpr u32 P = min_of(fft::POINTS, S::BITS / 16), DIGITS = S::BITS / 16;
-  static constexpr u32 PARTS = DIGITS / P;
-  static constexpr bool IS_ROOMY = SpecialDigitsPolicy::IS_ROOMY;
-  static constexpr u32 BLOCK_PARTS = IS_ROOMY ? min_of(PARTS, 2) : 1;
-  static constexpr u32 CHUNK = 16, PART_THREADS = P / fft::RADIX;
-  static constexpr u32 THREADS = BLOCK_PARTS * PART_THREADS, WINDOW = CHUNK * THREADS;
-  static constexpr double WORST_ERROR = (1 << 30) * (DIGITS + 400.0) * fft::relative_error(PARTS);
-  static_assert(WORST_ERROR < 0.5 && PARTS <= 4, "columns round to the right integers");
-  using G = Group<THREADS>;
-
-  // A modulus, the same for all threads, in shared memory.
+struct SpecialFormat {
   struct Modulus {
     double ratio;  // c 2^f / k
     u32 k;
@@ -65,32 +40,32 @@ struct SpecialDigits {
     u32 top;   // q
     u32 unused;
   };
+  using Column = i64;
+  using Carry = i64;
+  static constexpr u32 ABOVE = 3;
+};
 
-  // Shared memory: words, of which the last is 0; points, or columns of lo and hi; carries; the
-  // modulus; digits, with room below, where there is room for them.
-  static constexpr u32 POINTS = round_up(G::SCRATCH_BYTES + u32{sizeof(u32)}, 128);
-  static constexpr u32 ABOVE = 3;  // columns above hi
-  // Columns of lo and hi: of a window, or all of a row of at least half the digits.
-  static constexpr bool HAS_ALL_COLUMNS = IS_ROOMY && PARTS == BLOCK_PARTS;
-  static constexpr u32 COLUMNS = 2 * WINDOW + (HAS_ALL_COLUMNS ? WINDOW / 2 : 0) + CHUNK;
-  static constexpr u32 CARRIES_AT = POINTS + COLUMNS / CHUNK * (CHUNK + 1) * u32{sizeof(i64)};
-  static constexpr u32 MODULUS_AT = CARRIES_AT + DIGITS / CHUNK * u32{sizeof(i64)};
-  static constexpr u32 ROOM = 32;  // words below the digits
-  static constexpr u32 DIGITS_BYTES = (ROOM + DIGITS / 32 * 33) * u32{sizeof(u32)};
-  static constexpr u32 DIGITS_AT = MODULUS_AT + u32{sizeof(Modulus)};
-  static constexpr u32 SHARED = DIGITS_AT + (IS_ROOMY ? DIGITS_BYTES : 0);
-  // Device memory of a block: points; digits.
-  static constexpr bool KEEPS_POINTS = PARTS == BLOCK_PARTS;
-  static constexpr u32 POINTS_BYTES = KEEPS_POINTS ? 0 : DIGITS * u32{sizeof(Complex)};
-  static constexpr u32 SCRATCH = POINTS_BYTES + (IS_ROOMY ? 0 : DIGITS_BYTES);
+template <class S>
+struct SpecialDigits : DigitSquares<S, SpecialFormat> {
+  using Squares = DigitSquares<S, SpecialFormat>;
+  using Squares::ABOVE;
+  using Squares::carries;
+  using Squares::CHUNK;
+  using Squares::column;
+  using Squares::column_above;
+  using Squares::column_of_hi;
+  using Squares::digit;
+  using Squares::DIGITS;
+  using Squares::first_digit;
+  using Squares::nearest;
+  using Squares::set_digit;
+  using Squares::shared;
+  using Squares::THREADS;
+  using typename Squares::G;
+  using typename Squares::Modulus;
+  using typename Squares::Quotient;
 
-  const Operands& o;
-  unsigned char* const shared;
-
-  GPUINT_DEVICE SpecialDigits(const Operands& operands, unsigned char* bytes)
-      : o(operands), shared(bytes) {
-    if (ptx::rematerialize(threadIdx.x) == 0) *fft::Exchange<P>::zero(shared + POINTS) = 0;
-  }
+  GPUINT_DEVICE SpecialDigits(const Operands& o, unsigned char* bytes) : Squares(o, bytes) {}
 
   // Reads a row below N, and its modulus.
   GPUINT_DEVICE void read(const u32* row, const SpecialModulus& modulus) const {
@@ -104,47 +79,13 @@ struct SpecialDigits {
     if (threadIdx.x == 0) {
       const u32 top = ceil_div(modulus.n, 16);
       const i32 term = modulus.c * (1 << (16 * top - modulus.n));
-      this->modulus() = {static_cast<double>(term) / modulus.k, modulus.k, term, top, 0};
+      Squares::modulus() = {static_cast<double>(term) / modulus.k, modulus.k, term, top, 0};
     }
     __syncthreads();
   }
 
   // Replaces the row x by m k x^2 modulo N', from -0.6 N' to 0.6 N', for the factor m.
-  GPUINT_DEVICE void square(u32 factor) const {
-    Complex x[fft::RADIX];
-    GPUINT_UNROLL(1)
-    for (u32 first = 0; first < ptx::rematerialize(PARTS); first += BLOCK_PARTS) {
-      const u32 k = first + part();
-      load(k, x);
-      square_part(k, x);
-      if constexpr (!KEEPS_POINTS) {
-        const u32 thread = ptx::rematerialize(threadIdx.x) % PART_THREADS;
-        GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) points()[k * P + thread + PART_THREADS * i] = x[i];
-      }
-      __syncthreads();  // nobody reads points any more
-    }
-    if constexpr (PARTS == 2 && KEEPS_POINTS)
-      fft::exchange_halves<P>(x, reinterpret_cast<Complex*>(shared + POINTS));
-    const Modulus n = modulus();
-    const u32 chunks = ceil_div(n.top, CHUNK);
-    Quotient quotient{0, 0};
-    GPUINT_UNROLL(1)
-    for (u32 window = ceil_div(chunks, THREADS); window-- > 0;) {
-      const i32 begin = static_cast<i32>(window * WINDOW - (chunks * CHUNK - n.top));
-      if (HAS_ALL_COLUMNS && 2 * n.top >= DIGITS)
-        write_columns<true>(n, begin, x);
-      else
-        write_columns<false>(n, begin, x);
-      __syncthreads();
-      if (threadIdx.x == 0 && (window + 1) * THREADS >= chunks)
-        quotient = divide(n, chunks * CHUNK - window * WINDOW, factor);
-      add_columns(n, window * THREADS, chunks, factor, quotient.value);
-      __syncthreads();
-    }
-    add_carries(n, chunks, quotient.top);
-    __syncthreads();
-  }
+  GPUINT_DEVICE void square(u32 factor) const { Squares::square_by(*this, factor); }
 
   // Writes the row, reduced to 0 .. N.
   GPUINT_DEVICE void write(u32* row, const SpecialModulus& modulus) const {
@@ -183,138 +124,10 @@ struct SpecialDigits {
     __syncthreads();  // nobody reads digits any more
   }
 
- private:
-  struct Quotient {
-    i64 value;  // Q
-    i64 top;    // TOP, without the carry of the highest chunk
-  };
-
-  // This thread's part of the block.
-  GPUINT_DEVICE static u32 part() {
-    return BLOCK_PARTS == 1 ? 0 : ptx::rematerialize(threadIdx.x) / PART_THREADS;
-  }
-  // Columns of a window, where 16 threads that access each 16th column, or neighbouring ones, reach
-  // all banks.
-  GPUINT_DEVICE i64& column(u32 u) const {
-    return reinterpret_cast<i64*>(shared + POINTS)[u + u / CHUNK];
-  }
-  GPUINT_DEVICE i64& column_of_hi(u32 u) const { return column(WINDOW + u); }
-  // Digits are stored with 2^31 added. 32 threads that access each 16th digit, or neighbouring
-  // ones, reach all banks.
-  GPUINT_DEVICE u32* digits() const {
-    if constexpr (IS_ROOMY)
-      return reinterpret_cast<u32*>(shared + DIGITS_AT) + ROOM;
-    else
-      return reinterpret_cast<u32*>(scratch() + POINTS_BYTES) + ROOM;
-  }
-  GPUINT_DEVICE static i32 place(i32 j) { return j + (j >> 5); }
-  GPUINT_DEVICE i32 digit(i32 j) const { return static_cast<i32>(digits()[place(j)] ^ 0x80000000); }
-  GPUINT_DEVICE i32 digit(u32 j) const { return digit(static_cast<i32>(j)); }
-  GPUINT_DEVICE void set_digit(i32 j, i32 digit) const {
-    digits()[place(j)] = static_cast<u32>(digit) ^ 0x80000000;
-  }
-  // Device memory of this block, and its points.
-  GPUINT_DEVICE unsigned char* scratch() const {
-    return o.scratch + u64(ptx::rematerialize(blockIdx.x)) * SCRATCH;
-  }
-  GPUINT_DEVICE Complex* points() const { return reinterpret_cast<Complex*>(scratch()); }
-  GPUINT_DEVICE i64* carries() const { return reinterpret_cast<i64*>(shared + CARRIES_AT); }
-  GPUINT_DEVICE Modulus& modulus() const {
-    return *reinterpret_cast<Modulus*>(shared + MODULUS_AT);
-  }
-
-  GPUINT_DEVICE static i64 nearest(double x) {
-    constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
-    return __double_as_longlong(x + ROUNDER) - 0x4338000000000000;
-  }
-  // Lowest 16 bits, as a number of -2^15 .. 2^15 - 1.
-  GPUINT_DEVICE static i32 balanced(i64 x) { return static_cast<i16>(x); }
-
-  // Points of part k.
-  GPUINT_DEVICE void load(u32 k, Complex (&x)[fft::RADIX]) const {
-    const u32 thread = ptx::rematerialize(threadIdx.x) % PART_THREADS;
-    const auto value = [&](u32 j) {
-      // 2^52 + 2^31 + digit, minus the added constant.
-      return __hiloint2double(0x43300000, static_cast<int>(digits()[place(static_cast<i32>(j))])) -
-             4503601774854144.0;
-    };
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) x[i] = {value(thread + PART_THREADS * i), 0};
-    GPUINT_UNROLL(1)
-    for (u32 s = 1; s < ptx::rematerialize(PARTS); ++s) {
-      const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[s];
-      GPUINT_UNROLL(16)
-      for (u32 i = 0; i < fft::RADIX; ++i) {
-        const double y = value(s * P + thread + PART_THREADS * i);
-        x[i] = {fma(y, turn.re, x[i].re), fma(y, turn.im, x[i].im)};
-      }
-    }
-  }
-
-  GPUINT_DEVICE void square_part(u32 k, Complex (&x)[fft::RADIX]) const {
-    unsigned char* const points = shared + POINTS;
-    const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
-      if constexpr (PARTS == 1)
-        fft::split_real(y, turn);
-      else
-        fft::split<0, 0, 1>(y, turn);
-    };
-    const fft::Last last = fft::transform<P, PARTS, BLOCK_PARTS>(x, k, points, first, [] {});
-    fft::multiply<0>(x, last, [&](u32 i) { return x[i]; });
-    fft::inverse<P, PARTS, BLOCK_PARTS>(x, points);
-    fft::weigh<P, PARTS>(k, ptx::rematerialize(threadIdx.x) % PART_THREADS, x);
-  }
-
-  // Column of piece s, from its points of all parts.
-  GPUINT_DEVICE static i64 column_of(u32 s, const Complex (&y)[PARTS]) {
-    double sum = 0;
-    if constexpr (PARTS == 1) {
-      sum = s == 0 ? y[0].re : y[0].im;
-    } else {
-      GPUINT_UNROLL(4)
-      for (u32 k = 0; k < PARTS; ++k) {
-        const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[s];
-        sum = fma(turn.im, y[k].im, fma(turn.re, y[k].re, sum));
-      }
-      sum *= 1.0 / PARTS;
-    }
-    GPUINT_ASSERT(fabs(sum - static_cast<double>(nearest(sum))) <= WORST_ERROR,
-                  "columns are near integers");
-    return nearest(sum);
-  }
-
-  // Writes the columns of a window that begins with this digit, or all columns, whose stores are
-  // unconditional.
-  template <bool ALL>
-  GPUINT_DEVICE void write_columns(const Modulus& n, i32 begin,
-                                   const Complex (&x)[fft::RADIX]) const {
-    constexpr u32 COUNT = P / THREADS;
-    const u32 thread = ptx::rematerialize(threadIdx.x);
-    GPUINT_UNROLL(COUNT)
-    for (u32 i = 0; i < COUNT; ++i) {
-      Complex y[PARTS];
-      GPUINT_UNROLL(4)
-      for (u32 k = 0; k < PARTS; ++k)
-        y[k] = KEEPS_POINTS ? x[i + k * COUNT] : points()[k * P + thread + THREADS * i];
-      GPUINT_UNROLL(8)
-      for (u32 s = 0; s < 2 * PARTS; ++s) {
-        // Columns of hi follow those of lo.
-        const u32 j = thread + THREADS * i + P * s;
-        const bool is_lo = j < n.top;
-        const u32 u = j - static_cast<u32>(begin) + (is_lo ? 0 : WINDOW - n.top);
-        if (ALL || (is_lo ? u < WINDOW : u - WINDOW < WINDOW + ABOVE)) column(u) = column_of(s, y);
-      }
-    }
-    // Digits below digit 0.
-    if (begin < 0 && thread < static_cast<u32>(-begin)) column(thread) = column_of_hi(thread) = 0;
-  }
-
   // Q and TOP; q is digit `top` of the window.
   GPUINT_DEVICE Quotient divide(const Modulus& n, u32 top, u32 factor) const {
     constexpr double T = 65536;
-    const auto above = [&](u32 i) {
-      return 2 * n.top + i < 2 * DIGITS ? column_of_hi(top + i) : i64{0};
-    };
+    const auto above = [&](u32 i) { return column_above(n, top, i); };
     double lo = 0, hi = 0;
     GPUINT_UNROLL(4)
     for (u32 i = 4; i > 0; --i) lo = (lo + static_cast<double>(column(top - i))) / T;
@@ -341,7 +154,7 @@ struct SpecialDigits {
     if (index >= chunks) return;
     const u32 mk = n.k * factor;
     const i32 mc = n.term * static_cast<i32>(factor);
-    const i32 first = static_cast<i32>(index * CHUNK - (chunks * CHUNK - n.top));
+    const i32 first = first_digit(n, index, chunks);
     i64 lo = 0, hi = 0, sum = HALF;
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < CHUNK; ++i) {
@@ -358,12 +171,12 @@ struct SpecialDigits {
   }
 
   // Adds the carries between chunks, and sets the digits from q on.
-  GPUINT_DEVICE void add_carries(const Modulus& n, u32 chunks, i64 top) const {
+  GPUINT_DEVICE void add_carries(const Modulus& n, u32 chunks, u32, i64 top) const {
     constexpr u32 TAKERS = 5;  // digits
     const u32 thread = ptx::rematerialize(threadIdx.x);
     GPUINT_UNROLL(1)
     for (u32 index = thread == 0 ? THREADS : thread; index < chunks; index += THREADS) {
-      const i32 first = static_cast<i32>(index * CHUNK - (chunks * CHUNK - n.top));
+      const i32 first = first_digit(n, index, chunks);
       i64 sum = carries()[index - 1];
       GPUINT_UNROLL(5)
       for (u32 i = 0; i < TAKERS; ++i) {
@@ -377,6 +190,10 @@ struct SpecialDigits {
     }
     if (thread == 0) set_top(n, top + carries()[chunks - 1]);
   }
+
+ private:
+  // Lowest 16 bits, as a number of -2^15 .. 2^15 - 1.
+  GPUINT_DEVICE static i32 balanced(i64 x) { return static_cast<i16>(x); }
 
   GPUINT_DEVICE void set_top(const Modulus& n, i64 top) const {
     GPUINT_ASSERT(fabs(static_cast<double>(top)) < 0.6 * n.k + 1, "the nearest quotient");

@@ -12,9 +12,9 @@ mod arithmetic;
 mod checks;
 pub(crate) mod decimal;
 mod decimal_rows;
+mod digits;
 mod division;
 mod euclid;
-mod fermat;
 mod fold;
 #[cfg(feature = "gmp")]
 mod gmp;
@@ -109,7 +109,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::SquareResidues => (arithmetic::square_residues, Quadratic),
         Op::Fold => (fold::fold, Linear),
         Op::PowSpecial => (fold::pow_special, Cubic),
-        Op::PowFermat => (fermat::pow_fermat, Cubic),
+        Op::PowFermat => (digits::pow_fermat, Cubic),
+        Op::PowSpecialBase => (digits::pow_special_base, Cubic),
         Op::StrongBase2 => (primes::strong_base2, Cubic),
         Op::StrongTerms => (primes::strong_terms, Linear),
         Op::ExtraStrongTerms => (primes::extra_strong_terms, Linear),

@@ -36,7 +36,7 @@ impl View<'_> {
     pub(super) fn special_powers(
         &self,
         base: &BigUint,
-        exponents: impl FnOnce() -> Result<DynBatch>,
+        exponents: impl Fn() -> Result<DynBatch>,
     ) -> Result<Option<DynBatch>> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
@@ -47,7 +47,10 @@ impl View<'_> {
             return Ok(None);
         }
         let Some(special) = recognized(self.batch)? else {
-            return self.powers_modulo_fermat(base, exponents);
+            return match self.powers_modulo_fermat(base, &exponents)? {
+                Some(power) => Ok(Some(power)),
+                None => self.powers_modulo_base(base, &exponents),
+            };
         };
         let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
         DynResidues::powers_of(base, &exponents()?, &modulus)?.to_batch().map(Some)
@@ -80,8 +83,9 @@ faces! {
     /// RES64 of PRST and LLR, which these print in hexadecimal. A prime that does not divide the
     /// base has the residue 1. Rows that are 0 or 1 have the residue 0. If all rows are special
     /// ([`SpecialModulus::recognize`](crate::SpecialModulus::recognize)), or generalized Fermat
-    /// numbers of one exponent ([`recognize_fermat`](crate::SpecialModulus::recognize_fermat)), and
-    /// the base is small, a bit takes one square and a pass over it.
+    /// numbers of one exponent ([`recognize_fermat`](crate::SpecialModulus::recognize_fermat)), or
+    /// `k b^n + 1` or `k b^n - 1` with `b` up to 65532 and `k` times the base below 2^23, and this
+    /// base is small, a bit takes one square and a pass over it.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

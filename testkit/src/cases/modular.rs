@@ -112,37 +112,44 @@ pub(super) fn special_power(x: &Row<'_>) -> BigUint {
     })
 }
 
-/// Checks digits of a power modulo a generalized Fermat number.
-pub(super) fn fermat_power(x: &Row<'_>) -> Expected {
+/// Checks digits of a power modulo `k t^q + c`, or a generalized Fermat number: the square times
+/// `k` for each bit of an exponent.
+pub(super) fn power_of_digits(x: &Row<'_>) -> Expected {
     let (modulus, n) = special_modulus(x);
     let params = &x.operands.params;
     let (exponent, bits) = (x.b(), params.distance..params.distance + params.exponent_bits);
-    let power = bits.rev().fold(value_of_digits(&x.a(), modulus, &n), |power, bit| {
+    let count = x.bits() / 16;
+    let power = bits.rev().fold(value_of_digits(&x.a(), count, modulus, &n), |power, bit| {
         let factor = if exponent.bit(bit.into()) { params.digit } else { 1 };
-        rest(&(&power * &power * factor), &n)
+        rest(&(&power * &power * modulus.k() * factor), &n)
     });
     Expected::such_that(move |[digits, _]| {
         let most = (modulus.base() / 2 + 1) as u16;
-        halves(digits, modulus.n()).all(|half| half.unsigned_abs() <= most)
-            && value_of_digits(digits, modulus, &n) == power
+        halves(digits, count).all(|half| half.unsigned_abs() <= most)
+            && value_of_digits(digits, count, modulus, &n) == power
     })
 }
 
 /// The signed digits of a row.
-fn halves(digits: &BigUint, count: u32) -> impl DoubleEndedIterator<Item = i16> {
+fn halves(digits: &BigUint, count: usize) -> impl DoubleEndedIterator<Item = i16> {
     let mut bytes = digits.to_bytes_le();
-    bytes.resize(2 * count as usize, 0);
+    bytes.resize(2 * count, 0);
     let halves: Vec<_> =
         bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
     halves.into_iter()
 }
 
 /// The value of the digits modulo the modulus `n`, by Horner's rule.
-fn value_of_digits(digits: &BigUint, modulus: SpecialModulus, n: &BigUint) -> BigUint {
+fn value_of_digits(
+    digits: &BigUint,
+    count: usize,
+    modulus: SpecialModulus,
+    n: &BigUint,
+) -> BigUint {
     let base = modulus.base();
     // Digits with 2^15 added, and the same number of digits 2^15.
     let (mut value, mut added) = (BigUint::ZERO, BigUint::ZERO);
-    for half in halves(digits, modulus.n()).rev() {
+    for half in halves(digits, count).rev() {
         value = value * base + (i32::from(half) + 0x8000) as u32;
         added = added * base + 0x8000u32;
     }
@@ -256,6 +263,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
         }
         Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
         Op::Fold | Op::PowSpecial => special(draws, is_one),
+        Op::PowSpecialBase => base_powers(draws, is_one),
         Op::PowFermat => fermat_powers(draws, is_one),
         Op::PowSecret => secret_powers(draws, is_one, variant >= 2),
         Op::MulAddSecret => secret_sums(draws, is_one, variant >= 2),
@@ -489,18 +497,114 @@ fn fermat_powers(draws: &mut Draws<'_>, is_one: bool) -> Operands {
             3 => 0,
             _ => draws.random.below(2 * most as usize + 1) as i32 - most,
         };
-        let halves: Vec<u8> =
-            (0..q).flat_map(|place| (digit(draws, place) as i16).to_le_bytes()).collect();
-        rows.push(BigUint::from_bytes_le(&halves));
+        let digits: Vec<_> = (0..q).map(|place| digit(draws, place)).collect();
+        rows.push(row_of_digits(&digits));
         exponents.push(draws.value(shape.bits));
     }
-    let inputs = [draws.column(&rows), draws.column(&exponents), records];
-    let mut launch = draws.launch(inputs, 1);
+    powers_in_digits(draws, is_one, [&rows, &exponents], records)
+}
+
+/// The row of signed digits.
+fn row_of_digits(digits: &[i32]) -> BigUint {
+    let halves: Vec<u8> = digits.iter().flat_map(|&digit| (digit as i16).to_le_bytes()).collect();
+    BigUint::from_bytes_le(&halves)
+}
+
+fn powers_in_digits(
+    draws: &mut Draws<'_>,
+    is_one: bool,
+    columns: [&[BigUint]; 2],
+    records: Vec<u8>,
+) -> Operands {
+    let [rows, exponents] = columns.map(|column| draws.column(column));
+    let mut launch = draws.launch([rows, exponents, records], 1);
     launch.params.broadcast_divisor = is_one.into();
     launch.params.digit = FOLD_DIGIT;
     launch.params.distance = FOLD_BIT;
     launch.params.exponent_bits = POWER_BITS;
     launch
+}
+
+/// Draws a modulus `k t^q + c` within the bounds of `kernels/modular/fft/base_digits.cuh`, and the
+/// number of digits from q on.
+fn drawn_base_modulus(draws: &mut Draws<'_>) -> (SpecialModulus, usize) {
+    let random = &mut draws.random;
+    let base = match random.below(6) {
+        0 => 257,
+        1 => 65532,
+        2 => [59049, 15625, 10000, 9409, 1000][random.below(5)],
+        _ => 257 + random.below(65276) as u32,
+    };
+    let c = match random.below(3) {
+        0 => 1,
+        1 => 1 + random.below(8) as u64,
+        _ => ((1 << 20) / FOLD_DIGIT) >> random.below(10),
+    };
+    let most = ((1 << 31) - 1).min((1 << 40) / c).min((1 << 46) / (c * c)) / FOLD_DIGIT;
+    let k = match random.below(4) {
+        0 => 1,
+        1 => (2 + random.below(10) as u64).min(most),
+        2 => most,
+        _ => (most >> random.below(31)).max(1),
+    };
+    let tops = (1..).find(|&tops| u64::from(base).pow(tops) > 2 * k + 2).expect("4 suffice");
+    let tops = tops as usize;
+    let most = draws.shape.bits / 16 - tops;
+    let q = if random.one_in(2) { most } else { 16 + random.below(most - 15) };
+    let sign = if random.one_in(2) { 1 } else { -1 };
+    (SpecialModulus::with_base(k as u32, base, q as u32, sign * c as i32), tops)
+}
+
+/// Digits of numbers below 0.6 `k t^q`: random ones, the ends of their range, and carries through
+/// all digits.
+fn base_powers(draws: &mut Draws<'_>, is_one: bool) -> Operands {
+    draws.count = draws.count.min(LONG_POWERS);
+    let count = draws.shape.bits / 16;
+    let (mut records, mut rows, mut exponents) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut modulus, mut tops) = drawn_base_modulus(draws);
+    for row in 0..draws.count {
+        if row > 0 && !is_one {
+            (modulus, tops) = drawn_base_modulus(draws);
+        }
+        if row == 0 || !is_one {
+            records.extend(record_of(modulus));
+        }
+        let (q, base, half) = (modulus.n() as usize, i64::from(modulus.base()), modulus.k() / 2);
+        let most = (base / 2) as i32 + 1;
+        let mut digits = vec![0; count];
+        let family = draws.random.below(6);
+        for digit in &mut digits[..q] {
+            *digit = draws.random.below(2 * most as usize + 1) as i32 - most;
+        }
+        match family {
+            0 => digits[..q].fill(most),
+            // The number is near half of the modulus.
+            1 => digits[..q].fill(-most),
+            2 => digits[..q].iter_mut().enumerate().for_each(|(j, x)| *x = [most, -most][j % 2]),
+            3 => {
+                digits.fill(0);
+                digits[draws.random.below(q)] = 1;
+            }
+            _ => {}
+        }
+        let mut top = match family {
+            0 if half > 1 => i64::from(half),
+            1 => i64::from(half) + 1,
+            4 | 5 => draws.random.below(half as usize + 1) as i64,
+            _ => 0,
+        };
+        for digit in &mut digits[q..q + tops] {
+            let carry = (top + base / 2).div_euclid(base);
+            *digit = (top - carry * base) as i32;
+            top = carry;
+        }
+        if draws.random.one_in(2) {
+            digits.iter_mut().for_each(|digit| *digit = -*digit);
+        }
+        rows.push(row_of_digits(&digits));
+        exponents.push(draws.value(draws.shape.bits));
+    }
+    powers_in_digits(draws, is_one, [&rows, &exponents], records)
 }
 
 /// Residues modulo `k 2^n + c` or their products, and the ends of their range.

@@ -110,7 +110,7 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::SquareResidues => Expected::value(modular::reduced(&(x.a() * x.a()), x)),
         Op::Fold => Expected::value(modular::folded(x)),
         Op::PowSpecial => Expected::value(modular::special_power(x)),
-        Op::PowFermat => modular::fermat_power(x),
+        Op::PowSpecialBase | Op::PowFermat => modular::power_of_digits(x),
         Op::StrongBase2 => Expected::none().marked(crate::primes::is_strong(&x.a(), &2u32.into())),
         Op::StrongTerms => primes::term(x, false),
         Op::ExtraStrongTerms => primes::term(x, true),
@@ -183,6 +183,7 @@ pub fn variants(op: Op, shape: Shape, is_slow: bool) -> usize {
         Op::SquareResidues
         | Op::Fold
         | Op::PowSpecial
+        | Op::PowSpecialBase
         | Op::PowFermat
         | Op::RootRemainder
         | Op::RootCorrect => 2,
@@ -264,6 +265,7 @@ pub fn operands(draws: &mut Draws<'_>) -> Operands {
         | Op::SquareResidues
         | Op::Fold
         | Op::PowSpecial
+        | Op::PowSpecialBase
         | Op::PowFermat => modular::operands(draws),
         Op::StrongBase2 | Op::StrongTerms | Op::ExtraStrongTerms | Op::StrongLucas => {
             primes::operands(draws)

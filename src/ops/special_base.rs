@@ -1,0 +1,161 @@
+//! Powers of small bases modulo `k b^n + 1` and `k b^n - 1`, in signed digits to base `t`, a power
+//! of `b`.
+//!
+//! A residue of `x` is a row of digits of `x / k` (`kernels/modular/fft/base_digits.cuh`). Digits
+//! have 16 bits, of which numbers to base `t` use `log2(t)`, from 8 to 16. The host converts the
+//! residues of 1, and the results.
+
+use gpuint_catalogue::{Op, Shape};
+use num_bigint::{BigInt, BigUint, Sign};
+use num_integer::Integer;
+
+use super::View;
+use super::signed_digits::{row_of, value_of_row};
+use super::special::{powers_in_digits, records};
+use crate::backend::BackendKind;
+use crate::backend::host::collected;
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::interrupt::on_all_cores;
+use crate::kernel::algorithms;
+use crate::shape::widths;
+use crate::special::SpecialModulus;
+
+/// Width of digits, in widths of the rows, up to which they take less time than general products. A
+/// square takes two transforms of twice its width, a square with its reduction by general products
+/// seven of twice the width of the rows.
+const MAX_WIDTHS: usize = 2;
+
+impl View<'_> {
+    /// Computes `base^exponents` modulo the rows, which are numbers `k b^n + 1` or `k b^n - 1`;
+    /// `None` if they are not, or the digits have no kernel or are slower.
+    pub(super) fn powers_modulo_base(
+        &self,
+        base: u32,
+        exponents: impl FnOnce() -> Result<DynBatch>,
+    ) -> Result<Option<DynBatch>> {
+        let (device, bits) = (self.device(), self.shape().bits);
+        // The CPU computes general powers in less time.
+        if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
+            return Ok(None);
+        }
+        let Some(first) = SpecialModulus::recognize_base(&self.batch.row(0)?, None) else {
+            return Ok(None);
+        };
+        let rows = self.batch.to_biguints()?;
+        let moduli = on_all_cores(rows.len(), self.shape().bytes(), |row| {
+            let form = SpecialModulus::recognize_base(&rows[row], Some(first.base()));
+            Ok(form.and_then(SpecialModulus::in_digits))
+        })?;
+        let Some(moduli) = moduli.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let takes_all = |shape: &Shape| {
+            shape.bits <= MAX_WIDTHS * bits
+                && algorithms(Op::PowSpecialBase, *shape).next().is_some()
+                && moduli.iter().all(|modulus| modulus.takes_digits(base, shape.bits))
+        };
+        let Some(shape) = widths().find(takes_all) else { return Ok(None) };
+        let ones = on_all_cores(rows.len(), shape.bytes(), |row| {
+            Ok(start(moduli[row], &rows[row], shape))
+        })?;
+        let Some(ones) = ones.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let ones = DynBatch::from_le_bytes(device, shape, &collected(ones.into_iter().flatten())?)?;
+        // Exponents below a number of as many digits fit.
+        let exponents = exponents()?.view().truncated(shape)?;
+        let number = |row: usize, value: BigInt| {
+            let n = BigInt::from(rows[row].clone());
+            (value * moduli[row].k()).mod_floor(&n).into_parts().1
+        };
+        let power = powers_of_digits(Op::PowSpecialBase, ones, base, &exponents, &moduli)?;
+        self.numbers_of_digits(&power, &moduli, number).map(Some)
+    }
+
+    /// Converts digits to numbers in the shape of these rows: `number` gets a row and its value.
+    pub(super) fn numbers_of_digits(
+        &self,
+        digits: &DynBatch,
+        moduli: &[SpecialModulus],
+        number: impl Fn(usize, BigInt) -> BigUint + Send + Sync,
+    ) -> Result<DynBatch> {
+        let (bytes, size) = (digits.to_le_bytes()?, digits.shape().bytes());
+        let numbers = on_all_cores(digits.len(), 4 * size, |row| {
+            let digits = &bytes[row * size..][..size];
+            Ok(number(row, value_of_row(digits, moduli[row].base())))
+        })?;
+        DynBatch::from_biguints(self.device(), self.shape(), numbers)
+    }
+}
+
+/// Computes powers of `base` in digits, from those of the residues of 1.
+pub(super) fn powers_of_digits(
+    op: Op,
+    ones: DynBatch,
+    base: u32,
+    exponents: &DynBatch,
+    moduli: &[SpecialModulus],
+) -> Result<DynBatch> {
+    let records = records(ones.device(), moduli)?;
+    powers_in_digits(op, ones, base, exponents, (&records, false))
+}
+
+/// Returns the row of digits of `1 / k` modulo `n`, nearest to 0; `None` if `k` has no inverse.
+fn start(modulus: SpecialModulus, n: &BigUint, shape: Shape) -> Option<Vec<u8>> {
+    let inverse = modulus.inverse_power(1, n)?;
+    let below = n - &inverse;
+    let value = if below < inverse {
+        BigInt::from_biguint(Sign::Minus, below)
+    } else {
+        BigInt::from(inverse)
+    };
+    Some(row_of(&value, modulus.base(), shape.bits / 16))
+}
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use super::*;
+    use crate::Device;
+    use crate::error::Error;
+
+    fn row(k: u32, base: u32, n: u32, c: i32) -> BigUint {
+        SpecialModulus::with_base(k, base, n, c).value().unwrap()
+    }
+
+    /// The powers modulo rows of 16384 bits by the digits.
+    fn powers(base: u32, rows: &[BigUint]) -> Result<Option<Vec<BigUint>>> {
+        let device = Device::simt();
+        let shape = widths().find(|shape| shape.bits == 16384).expect("the width is built");
+        let batch = DynBatch::from_biguints(&device, shape, rows)?;
+        let power = batch.view().powers_modulo_base(base, || batch.wrapping_sub_all(1))?;
+        power.map(|power| power.to_biguints()).transpose()
+    }
+
+    #[test]
+    fn powers_modulo_numbers_of_any_base_are_those_of_products() -> Result<()> {
+        // The first three are prime.
+        let rows = [
+            row(2, 3, 384, -1),
+            row(4, 5, 290, 1),
+            row(715_827_880, 10, 247, 1),
+            row(5, 6, 300, -1),
+            row(6, 97, 101, 1),
+            row(3, 1000, 71, 1),
+            row(1, 65521, 45, -1),
+            row(65536, 7, 250, 1),
+        ];
+        let power = match powers(3, &rows) {
+            Err(error @ Error::KernelMissing { .. }) => {
+                gpuint_skip::skip("cxx", error);
+                return Ok(());
+            }
+            power => power?,
+        };
+        let expected = rows.each_ref().map(|n| BigUint::from(3u32).modpow(&(n - 1u32), n));
+        assert_eq!(power.as_deref(), Some(&expected[..]));
+        assert!(expected[..3].iter().all(|power| *power == BigUint::from(1u32)));
+        // Other factors of k than its bound, other terms, and other numbers are left.
+        let others = [row(715_827_884, 10, 247, 1), row(2, 3, 384, 5), BigUint::from(97u32)];
+        for other in others {
+            assert_eq!(powers(3, &[rows[0].clone(), other])?, None);
+        }
+        Ok(())
+    }
+}
