@@ -71,7 +71,7 @@ fn resemble(rows: &mut [Row]) {
 }
 
 /// Compares the results of an operation, or its error.
-fn compose(part: &Part<'_>, composition: &Composition, n: u64) -> Result<()> {
+pub(crate) fn compose(part: &Part<'_>, composition: &Composition, n: u64) -> Result<()> {
     let (a, b) = (first(&part.rows), second(&part.rows));
     let operands = Batches { a: &a, b: &b, n, shape: part.shape };
     let expected = match composition.reach {

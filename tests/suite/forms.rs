@@ -18,7 +18,7 @@ use crate::setting::{
 };
 
 /// Operands of a launch, as batches on a device.
-struct Launch<'a> {
+pub(crate) struct Launch<'a> {
     op: Op,
     shape: Shape,
     device: &'a Device,
@@ -58,7 +58,12 @@ impl<'a> Launch<'a> {
         Self::new(op, shape, device, operands)
     }
 
-    fn new(op: Op, shape: Shape, device: &'a Device, operands: Operands) -> Result<Self> {
+    pub(crate) fn new(
+        op: Op,
+        shape: Shape,
+        device: &'a Device,
+        operands: Operands,
+    ) -> Result<Self> {
         let Operands { inputs, divisors, rows, params, .. } = &operands;
         let is_one = params.broadcast_rhs | params.broadcast_exponent != 0;
         let mut second = match op {
@@ -151,6 +156,21 @@ impl<'a> Launch<'a> {
         let expected = cases::expected(self.op, self.shape, &operands);
         let expected = first.columns(&expected);
         forms.iter().for_each(|form| self.compare(form, &expected, tally));
+    }
+
+    /// Checks one of the forms that return the same, in turn, and those by an operand of all rows
+    /// or by prepared factors, which have kernels of their own.
+    pub(crate) fn check_in_turn(&self, forms: &[Form<Untyped>], turn: usize, tally: &mut Tally) {
+        let fits = |form: &&Form<_>| self.fits(form) && !form.name.contains(" by ");
+        let fitting: Vec<_> = forms.iter().filter(fits).collect();
+        for same in fitting.chunk_by(|one, other| one.results == other.results) {
+            let in_turn = same[turn % same.len()];
+            let is_apart = |form: &&Form<_>| {
+                form.name != in_turn.name && (form.takes(Arg::All) || form.name.ends_with("_by"))
+            };
+            let apart = same.iter().copied().filter(is_apart);
+            self.check(&[in_turn].into_iter().chain(apart).collect::<Vec<_>>(), tally);
+        }
     }
 
     fn compare(&self, form: &Form<Untyped>, expected: &[Vec<BigUint>], tally: &mut Tally) {
@@ -263,14 +283,7 @@ fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: 
             let rows = part.min(count - start);
             tally.attempt(&what, rows, |tally| {
                 let launch = Launch::draw(op, shape, device, rows, turn)?;
-                let fits = |form: &&Form<_>| launch.fits(form) && !form.name.contains(" by ");
-                let fitting: Vec<_> = forms.iter().filter(fits).collect();
-                for same in fitting.chunk_by(|one, other| one.results == other.results) {
-                    let of_all =
-                        same.iter().copied().find(|form| form.takes(Arg::All) && launch.is_one());
-                    let in_turn = same[turn % same.len()];
-                    launch.check(&[&[in_turn], of_all.as_slice()].concat(), tally);
-                }
+                launch.check_in_turn(&forms, turn, tally);
                 Ok(())
             });
         }

@@ -8,9 +8,13 @@ use gpuint::{
 };
 use num_traits::{One, Zero};
 
-use crate::setting::{in_turn, seed};
-use gpuint_testkit::operands::ones;
-use gpuint_testkit::oracle;
+use crate::compositions::compose;
+use crate::forms::Launch;
+use crate::setting::{Context, Part, Tally, in_turn, seed, turn};
+use gpuint_testkit::compositions::compositions;
+use gpuint_testkit::forms::untyped;
+use gpuint_testkit::launch::{Operands, bytes_of};
+use gpuint_testkit::operands::{ones, row};
 use gpuint_testkit::random::Random;
 
 /// Widths at and beside powers of two, and ones that no power of two divides.
@@ -23,90 +27,148 @@ const PRODUCTS: [usize; 6] =
 #[cfg(not(feature = "gmp"))]
 const PRODUCTS: [usize; 2] = [(1 << 20) + 64, 5 << 18];
 
-/// Numbers of a width whose carries and halves are extreme, and a random one.
-fn hostile(bits: usize) -> Vec<BigUint> {
+/// Pairs of operands with extreme columns, carries and halves.
+pub(crate) fn pairs(bits: usize) -> Vec<[BigUint; 2]> {
     let power = |exponent: usize| BigUint::one() << exponent;
-    let random = Random::new(seed()).bits(bits);
-    let sparse = power(bits - 1) + power(bits / 2) + 1u32;
+    let random = |offset| Random::new(seed() + offset).bits(bits);
     vec![
-        BigUint::zero(),
-        BigUint::one(),
-        ones(bits),
-        power(bits - 1),
-        power(bits / 2) - 1u32,
-        ones(bits) - power(bits / 3),
-        sparse,
-        random,
+        [BigUint::zero(), ones(bits)],
+        [BigUint::one(), random(0)],
+        [ones(bits), ones(bits)],
+        [power(bits - 1), power(bits / 2) - 1u32],
+        [ones(bits) - power(bits / 3), power(bits - 1) + power(bits / 2) + 1u32],
+        [random(1), random(2)],
+        [ones(bits / 2), power(bits / 2) + 1u32],
+        [ones(bits) - 1u32, runs(bits)],
     ]
 }
 
-fn batch(device: &Device, values: &[BigUint], bits: usize) -> DynBatch {
+/// Pairs whose carries and borrows run through all limbs, equal ones, and ones that differ in one
+/// limb.
+pub(crate) fn pairs_of_sums(bits: usize) -> Vec<[BigUint; 2]> {
+    let ends = [
+        [ones(bits), BigUint::one()],
+        [BigUint::zero(), BigUint::one()],
+        [runs(bits), runs(bits)],
+        [ones(bits), ones(bits) - (BigUint::one() << 64)],
+    ];
+    pairs(bits).into_iter().chain(ends).collect()
+}
+
+/// Runs of ones and zeros whose ends are at and beside the limbs of tiles and of threads.
+pub(crate) fn runs(bits: usize) -> BigUint {
+    let ends = [1, 31, 64, 8 * 32, 2048 * 32 - 1, 2048 * 32 + 1, bits / 2 - 1, bits - 1];
+    ends.into_iter().fold(BigUint::zero(), |sum, end| (ones(bits) >> end) ^ sum)
+}
+
+pub(crate) fn batch(device: &Device, values: &[BigUint], bits: usize) -> DynBatch {
     let shape = device.shape_for(bits).unwrap();
     assert_eq!(shape.bits, bits);
     DynBatch::from_biguints(device, shape, values).unwrap()
 }
 
+/// Operations on the halves of products, and on the rows as they are.
+pub(crate) const MULTIPLYING: &[Op] = &[Op::MulLo, Op::SquareLo, Op::MulCyclic, Op::MulWide];
+pub(crate) const LINEAR: &[Op] = &[
+    Op::Add,
+    Op::Sub,
+    Op::Shl,
+    Op::Shr,
+    Op::Cmp,
+    Op::EqMask,
+    Op::LtMask,
+    Op::IsZeroMask,
+    Op::BitLengths,
+    Op::CountOnes,
+    Op::TrailingZeros,
+    Op::BitMask,
+    Op::Bitwise,
+];
+
+/// Checks forms of operations on pairs of long rows.
+pub(crate) fn check(device: &Device, bits: usize, ops: &[Op], pairs: &[[BigUint; 2]]) {
+    let shape = device.shape_for(bits).unwrap();
+    let [a, b] = [0, 1].map(|side| bytes_of(pairs.iter().map(|pair| &pair[side]), bits));
+    let forms = untyped();
+    let mut tally = Tally::new(format!("{} and more, {bits} bits, {device}", ops[0]));
+    for (index, &op) in ops.iter().enumerate() {
+        let distances: &[usize] = match op {
+            Op::Shl | Op::Shr => &[0, 1, 63, 64, bits / 2 + 1, bits - 1, bits],
+            _ => &[bits / 2 + 1],
+        };
+        for (turn, &distance) in distances.iter().enumerate() {
+            tally.attempt(&Context::new(shape, op.name(), device), pairs.len(), |tally| {
+                let inputs = [a.clone(), b.clone(), vec![]];
+                let mut operands =
+                    Operands { inputs, rows: pairs.len(), mask: true, ..Operands::default() };
+                operands.params.distance = distance as u32;
+                let launch = Launch::new(op, shape, device, operands)?;
+                launch.check_in_turn(&forms, self::turn() + index + turn, tally);
+                Ok(())
+            });
+        }
+    }
+    tally.finish();
+}
+
+/// Checks operations that are composed of products.
+fn check_compositions(device: &Device, bits: usize, names: &[&str], pairs: Vec<[BigUint; 2]>) {
+    let shape = device.shape_for(bits).unwrap();
+    let rows = pairs.into_iter().enumerate().map(|(index, [a, b])| row("pairs", index, a, b));
+    let rows: Vec<_> = rows.collect();
+    let mut tally = Tally::new(format!("{}, {bits} bits, {device}", names.join(", ")));
+    for composition in compositions().iter().filter(|known| names.contains(&known.name)) {
+        Part::run(shape, device, 0, rows.clone(), &mut tally, |part| {
+            compose(&part, composition, 5)
+        });
+    }
+    tally.finish();
+}
+
+/// Checks products by a prepared factor of all rows.
+pub(crate) fn check_factor(x: &DynBatch, value: &BigUint) {
+    let rows = DynBatch::splat(x.device(), x.shape(), value, x.len()).unwrap();
+    let factor = DynFactor::splat(x.device(), x.shape(), value).unwrap();
+    assert_eq!(factor.rows(), None);
+    let (low, high) = x.mul_lo_hi_by(&factor).unwrap();
+    let expected = x.mul_lo_hi(&rows).unwrap();
+    let pairs = [
+        (&low, &expected.0),
+        (&high, &expected.1),
+        (&x.wrapping_mul_by(&factor).unwrap(), &expected.0),
+        (&x.cyclic_mul_by(&factor).unwrap(), &x.cyclic_mul(&rows).unwrap()),
+    ];
+    for (index, (found, expected)) in pairs.into_iter().enumerate() {
+        assert!(found.is_equal(expected).unwrap(), "{}, {index}", x.shape());
+    }
+}
+
+/// Checks changes of the width.
+pub(crate) fn check_widths(x: &DynBatch) {
+    let device = x.device();
+    let wider = x.resized(device.shape_for(x.shape().bits + 192).unwrap()).unwrap();
+    assert_eq!(wider.to_biguints().unwrap(), x.to_biguints().unwrap());
+    assert!(wider.resized(x.shape()).unwrap().is_equal(x).unwrap());
+    let error = x.resized(device.shape_for(1 << 20).unwrap()).unwrap_err();
+    let long = x.bit_lengths().unwrap().iter().position(|&bits| bits > 1 << 20);
+    assert!(matches!(error, Error::TooWide { row, .. } if Some(row) == long), "{error}");
+}
+
 #[test]
-fn long_products_and_sums_are_exact() {
+fn long_products_are_exact() {
     let device = Device::cpu();
     for &bits in in_turn(&PRODUCTS) {
-        let values = hostile(bits);
-        let pairs: Vec<(BigUint, BigUint)> = [(0, 2), (1, 7), (2, 2), (3, 4), (5, 6), (7, 5)]
-            .map(|(i, j): (usize, usize)| (values[i].clone(), values[j].clone()))
-            .into();
-        let (a, b): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
-        let (x, y) = (batch(&device, &a, bits), batch(&device, &b, bits));
-        let [low, cyclic, square, sum, difference] = [
-            x.wrapping_mul(&y),
-            x.cyclic_mul(&y),
-            x.wrapping_square(),
-            x.wrapping_add(&y),
-            x.wrapping_sub(&y),
-        ]
-        .map(|rows| rows.unwrap().to_biguints().unwrap());
-        let wide = x.widening_mul(&y).unwrap();
-        assert_eq!(wide.shape().bits, 2 * bits);
-        let (split_low, split_high) = wide.split().unwrap();
-        assert!(split_low.join(&split_high).unwrap().is_equal(&wide).unwrap());
-        let (sums, overflow) = DynBatch::widening_sum_of_products(&[(&x, &y), (&x, &y)]).unwrap();
-        let (high, overflow) = (split_high.to_biguints().unwrap(), overflow.to_bools().unwrap());
-        let sums = sums.to_biguints().unwrap();
-        for (row, (a, b)) in pairs.iter().enumerate() {
-            let (expected_low, expected_high) = oracle::mul(a, b, bits);
-            assert_eq!(low[row], expected_low, "{bits} bits, row {row}");
-            assert_eq!(high[row], expected_high, "{bits} bits, row {row}");
-            assert_eq!(cyclic[row], oracle::mul_cyclic(a, b, bits), "{bits} bits, row {row}");
-            assert_eq!(square[row], oracle::square(a, bits), "{bits} bits, row {row}");
-            assert_eq!(sum[row], oracle::add(a, b, bits).0, "{bits} bits, row {row}");
-            assert_eq!(difference[row], oracle::sub(a, b, bits).0, "{bits} bits, row {row}");
-            let twice: BigUint = (a * b) << 1;
-            assert_eq!(overflow[row], twice.bits() > 2 * bits as u64, "{bits} bits, row {row}");
-            assert_eq!(sums[row], twice & ones(2 * bits), "{bits} bits, row {row}");
-        }
+        check(&device, bits, MULTIPLYING, &pairs(bits));
+        let few = pairs(bits).split_off(5);
+        check_compositions(&device, bits, &["sums of products", "join, split"], few);
     }
 }
 
 #[test]
-fn products_by_factors_are_those_of_rows() {
-    let device = Device::cpu();
+fn products_by_one_factor_are_those_of_rows() {
     for bits in [1024, PRODUCTS[0]] {
-        let values = hostile(bits);
-        let (x, y) = (batch(&device, &values, bits), batch(&device, &values, bits));
-        let y = y.reverse().unwrap();
-        let power = BigUint::one() << (bits - 7);
-        let all = batch(&device, &vec![power.clone(); values.len()], bits);
-        let each = DynFactor::of_rows(&y).unwrap();
-        let one = DynFactor::splat(&device, x.shape(), &power).unwrap();
-        assert_eq!((each.rows(), one.rows()), (Some(values.len()), None));
-        for (factor, rows) in [(each, y), (one, all)] {
-            let same = |a: &DynBatch, b: &DynBatch| assert!(a.is_equal(b).unwrap(), "{bits} bits");
-            same(&x.wrapping_mul_by(&factor).unwrap(), &x.wrapping_mul(&rows).unwrap());
-            same(&x.cyclic_mul_by(&factor).unwrap(), &x.cyclic_mul(&rows).unwrap());
-            let (low, high) = x.mul_lo_hi_by(&factor).unwrap();
-            let expected = x.mul_lo_hi(&rows).unwrap();
-            same(&low, &expected.0);
-            same(&high, &expected.1);
-        }
+        let values: Vec<_> = pairs(bits).into_iter().map(|[a, _]| a).collect();
+        check_factor(&batch(&Device::cpu(), &values, bits), &(BigUint::one() << (bits - 7)));
     }
 }
 
@@ -114,33 +176,8 @@ fn products_by_factors_are_those_of_rows() {
 fn long_linear_operations_are_exact() {
     let device = Device::cpu();
     for bits in WIDTHS {
-        let values = hostile(bits);
-        let x = batch(&device, &values, bits);
-        let y = x.reverse().unwrap();
-        let lengths = x.bit_lengths().unwrap();
-        let orders = x.cmp(&y).unwrap();
-        let equal = x.eq_mask(&y).unwrap().to_bools().unwrap();
-        let wider = x.resized(device.shape_for(2 * bits + 64).unwrap()).unwrap();
-        let and = x.and(&y).unwrap().to_biguints().unwrap();
-        for distance in [1, 63, 64, bits / 2 + 1, bits - 1, bits] {
-            let left = x.shl(distance).unwrap().to_biguints().unwrap();
-            let right = x.shr(distance).unwrap().to_biguints().unwrap();
-            for (row, value) in values.iter().enumerate() {
-                assert_eq!(left[row], (value << distance) & ones(bits), "{bits}, {distance}");
-                assert_eq!(right[row], value >> distance, "{bits}, {distance}");
-            }
-        }
-        for (row, value) in values.iter().enumerate() {
-            let other = &values[values.len() - 1 - row];
-            assert_eq!(lengths[row], value.bits());
-            assert_eq!((orders[row], equal[row]), (value.cmp(other), value == other));
-            assert_eq!(wider.row(row).unwrap(), *value);
-            assert_eq!(and[row], value & other);
-        }
-        assert!(wider.resized(x.shape()).unwrap().is_equal(&x).unwrap());
-        let narrow = device.shape_for(1 << 20).unwrap();
-        let error = x.resized(narrow).unwrap_err();
-        assert!(matches!(error, Error::TooWide { row: 2, .. }), "{error}");
+        check(&device, bits, LINEAR, &pairs_of_sums(bits));
+        check_widths(&batch(&device, &pairs(bits).concat(), bits));
     }
 }
 
@@ -148,19 +185,10 @@ fn long_linear_operations_are_exact() {
 fn long_divisions_and_roots_are_exact() {
     let device = Device::cpu();
     let bits = (1 << 20) + 64;
-    let values = hostile(bits);
-    let (u, v) = (values[2..].to_vec(), values[1..values.len() - 1].to_vec());
-    let (x, y) = (batch(&device, &u, bits), batch(&device, &v, bits));
-    let (q, r) = x.div_rem(&y).unwrap();
-    let (root, rest) = x.isqrt_rem().unwrap();
-    for row in 0..u.len() {
-        let expected = oracle::div_rem(&u[row], &v[row]);
-        assert_eq!((q.row(row).unwrap(), r.row(row).unwrap()), expected, "row {row}");
-        let (root, rest) = (root.row(row).unwrap(), rest.row(row).unwrap());
-        assert!(&root * &root + &rest == u[row] && rest <= &root << 1u32, "row {row}");
-    }
-    let zero = batch(&device, &values[..1], bits);
-    let one = batch(&device, &values[1..2], bits);
+    let mut pairs = pairs(bits);
+    pairs.iter_mut().skip(1).for_each(|[_, v]| v.set_bit(0, true));
+    check(&device, bits, &[Op::DivRem, Op::Isqrt], &pairs);
+    let [zero, one] = [0u32, 1].map(|value| batch(&device, &[value.into()], bits));
     assert_eq!(one.div_rem(&zero).unwrap_err(), Error::DivisionByZero { row: 0 });
 }
 
