@@ -15,19 +15,35 @@ const ROWS: Rows = Rows { threads: 2_000, least: 5 };
 /// Length of the exponents: three digits and a part of a fourth.
 const BITS: usize = 11;
 
+/// Operations on secrets, each with public and with secret rows.
+type Compute = fn(&Device, Shape, &[Row]) -> Result<Vec<[SecretBatch; 2]>>;
+
+/// The expected result of a row of one of the operations.
+type Expected = fn(&[Row], usize, usize) -> BigUint;
+
+fn bytes(shape: Shape, rows: &[Row], of: impl FnMut(&Row) -> BigUint) -> Vec<u8> {
+    bytes_of(rows.iter().map(of).collect::<Vec<_>>().iter(), shape.bits)
+}
+
+fn modulus(row: &Row) -> BigUint {
+    &row.b | BigUint::from(1u32)
+}
+
+fn exponent(row: &Row) -> BigUint {
+    low(row.a.clone(), BITS)
+}
+
 struct Secrets;
 
+/// Powers of rows, exponents and moduli of each row, and of those of the first row.
 fn powers(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatch; 2]>> {
-    let bytes = |values: Vec<&BigUint>| bytes_of(values.into_iter(), shape.bits);
     let bases = DynBatch::from_biguints(device, shape, rows.iter().map(|row| &row.a))?;
     let secret = SecretBatch::from_le_bytes(device, shape, &bases.to_le_bytes()?)?;
-    let exponents: Vec<_> = rows.iter().map(|row| low(row.a.clone(), BITS)).collect();
-    let of_rows = bytes(exponents.iter().collect());
-    let moduli = bytes(rows.iter().map(|row| &row.b).collect());
+    let [exponents, moduli] = [exponent, modulus].map(|of| bytes(shape, rows, of));
     let row_bytes = shape.bytes();
     let exponents = [
-        SecretExponents::of_rows(device, shape, BITS, &of_rows)?,
-        SecretExponents::splat(device, shape, BITS, &of_rows[..row_bytes])?,
+        SecretExponents::of_rows(device, shape, BITS, &exponents)?,
+        SecretExponents::splat(device, shape, BITS, &exponents[..row_bytes])?,
     ];
     let moduli = [
         SecretModulus::of_rows(device, shape, &moduli)?,
@@ -39,43 +55,22 @@ fn powers(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatc
     exponents.iter().zip(&moduli).map(pair).collect()
 }
 
+fn power(rows: &[Row], index: usize, row: usize) -> BigUint {
+    let of = &rows[if index == 0 { row } else { 0 }];
+    oracle::pow_mod(&rows[row].a, &exponent(of), &modulus(of))
+}
+
 impl Check for Secrets {
     const NAME: &str = "powers of secrets";
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        if !is_offered(Op::PowSecret, Algorithm::By(Product::TensorCore), shape) {
-            for device in setting.devices() {
-                let error = SecretModulus::splat(device, shape, &vec![1; shape.bytes()]).err();
-                let is_right = matches!(error, Some(Error::KernelMissing { .. }));
-                tally.row(is_right, || format!("{shape} without powers of secrets: {error:?}"));
-            }
-            return;
+        if is_offered(Op::PowSecret, Algorithm::By(Product::TensorCore), shape) {
+            return check(Self::NAME, powers, power, shape, setting, tally);
         }
-        for (_, device, mut rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
-            for row in &mut rows {
-                row.b.set_bit(0, true);
-            }
-            let what = Context::new(shape, "powers of secrets", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                for (index, powers) in powers(device, shape, &rows)?.iter().enumerate() {
-                    let of = |row: usize| &rows[if index == 0 { row } else { 0 }];
-                    for power in powers {
-                        let found = power.reveal()?.to_biguints()?;
-                        tally.row(found.len() == rows.len(), || format!("{what}: rows"));
-                        for (row, found) in found.iter().enumerate() {
-                            let exponent = low(of(row).a.clone(), BITS);
-                            let expected = oracle::pow_mod(&rows[row].a, &exponent, &of(row).b);
-                            tally.row(*found == expected, || format!("{what}: row {row}"));
-                        }
-                        let bytes = bytes_of(found.iter(), shape.bits);
-                        tally.row(*power.to_le_bytes()? == bytes, || format!("{what}: bytes"));
-                        tally.row(power.to_biguints()? == found, || format!("{what}: numbers"));
-                    }
-                }
-                Ok(())
-            });
-        }
+        is_missing(shape, setting, tally, |device, row| {
+            SecretModulus::splat(device, shape, row).err()
+        });
     }
 }
 
@@ -83,13 +78,11 @@ struct Sums;
 
 /// Sums `b a + c mod n` for rows `b`, factors `a` and odd moduli `n`, where the addends `c` are the
 /// rows in reverse order: each operand for its row, then one factor, then one addend for all rows.
-fn secret_sums(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatch; 2]>> {
-    let bytes = |values: &[&BigUint]| bytes_of(values.iter().copied(), shape.bits);
-    let [a, n] = [|row: &Row| row.a.clone(), |row: &Row| row.b.clone() | BigUint::from(1u32)]
-        .map(|part| bytes(&rows.iter().map(part).collect::<Vec<_>>().iter().collect::<Vec<_>>()));
+fn sums(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[SecretBatch; 2]>> {
+    let [a, n] = [|row: &Row| row.a.clone(), modulus].map(|of| bytes(shape, rows, of));
     let b = DynBatch::from_biguints(device, shape, rows.iter().map(|row| &row.b))?;
     let secret = SecretBatch::from(b.try_clone()?);
-    let reversed = bytes(&rows.iter().rev().map(|row| &row.a).collect::<Vec<_>>());
+    let reversed = bytes_of(rows.iter().rev().map(|row| &row.a), shape.bits);
     let row_bytes = shape.bytes();
     let factors = [
         SecretFactor::of_rows(device, shape, &a, &n)?,
@@ -104,44 +97,79 @@ fn secret_sums(device: &Device, shape: Shape, rows: &[Row]) -> Result<Vec<[Secre
     [(each, addends[0]), (one, addends[0]), (each, addends[1])].into_iter().map(pair).collect()
 }
 
+fn sum(rows: &[Row], index: usize, row: usize) -> BigUint {
+    let of = &rows[if index == 1 { 0 } else { row }];
+    let addend = &rows[rows.len() - 1 - if index == 2 { 0 } else { row }].a;
+    let product = oracle::mul_mod(&rows[row].b, &of.a, &modulus(of));
+    oracle::add_mod(&product, addend, &modulus(of))
+}
+
 impl Check for Sums {
     const NAME: &str = "sums of secrets";
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        if !is_offered(Op::MulAddSecret, Algorithm::Only, shape) {
-            for device in setting.devices() {
-                let row = vec![1; shape.bytes()];
-                let error = SecretFactor::splat(device, shape, &row, &row).err();
-                let is_right = matches!(error, Some(Error::KernelMissing { .. }));
-                tally.row(is_right, || format!("{shape} without sums of secrets: {error:?}"));
-            }
-            return;
+        if is_offered(Op::MulAddSecret, Algorithm::Only, shape) {
+            return check(Self::NAME, sums, sum, shape, setting, tally);
         }
-        for (_, device, rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
-            let what = Context::new(shape, "sums of secrets", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                for (index, sums) in secret_sums(device, shape, &rows)?.iter().enumerate() {
-                    for sum in sums {
-                        let found = sum.reveal()?.to_biguints()?;
-                        tally.row(found.len() == rows.len(), || format!("{what}: rows"));
-                        for (row, found) in found.iter().enumerate() {
-                            let of = &rows[if index == 1 { 0 } else { row }];
-                            let addend =
-                                if index == 2 { rows.len() - 1 } else { rows.len() - 1 - row };
-                            let n = of.b.clone() | BigUint::from(1u32);
-                            let product = oracle::mul_mod(&rows[row].b, &of.a, &n);
-                            let expected = oracle::add_mod(&product, &rows[addend].a, &n);
-                            tally.row(*found == expected, || format!("{what}: row {row}"));
-                        }
-                        let zeros: Vec<_> = found.iter().map(|sum| *sum == BigUint::ZERO).collect();
-                        let mask = sum.is_zero_mask()?.to_bools()?;
-                        tally.row(mask == zeros, || format!("{what}: zeros"));
-                    }
+        is_missing(shape, setting, tally, |device, row| {
+            SecretFactor::splat(device, shape, row, row).err()
+        });
+    }
+}
+
+/// Compares operations with their expected results.
+fn check(
+    name: &str,
+    compute: Compute,
+    expected: Expected,
+    shape: Shape,
+    setting: &Setting,
+    tally: &mut Tally,
+) {
+    for (_, device, rows) in setting.parts(shape, DIVISIONS, setting.count(ROWS, shape)) {
+        let what = Context::new(shape, name, device);
+        tally.attempt(&what, rows.len(), |tally| {
+            for (index, results) in compute(device, shape, &rows)?.iter().enumerate() {
+                let of_row = |row| expected(&rows, index, row);
+                let wanted: Vec<_> = (0..rows.len()).map(of_row).collect();
+                for result in results {
+                    compare(&what, result, &rows, &wanted, tally)?;
                 }
-                Ok(())
-            });
-        }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Compares a secret result with the expected one in all its forms.
+fn compare(
+    what: &Context<'_>,
+    result: &SecretBatch,
+    rows: &[Row],
+    wanted: &[BigUint],
+    tally: &mut Tally,
+) -> Result<()> {
+    let found = result.reveal()?;
+    let zeros: Vec<_> = wanted.iter().map(|value| *value == BigUint::ZERO).collect();
+    tally.values(what, rows, &found.to_biguints()?, wanted);
+    tally.row(result.to_biguints()? == wanted, || format!("{what}: numbers"));
+    tally.row(*result.to_le_bytes()? == found.to_le_bytes()?, || format!("{what}: bytes"));
+    tally.row(result.is_zero_mask()?.to_bools()? == zeros, || format!("{what}: zeros"));
+    Ok(())
+}
+
+/// Compares the error of a shape without the operation.
+fn is_missing(
+    shape: Shape,
+    setting: &Setting,
+    tally: &mut Tally,
+    error: impl Fn(&Device, &[u8]) -> Option<Error>,
+) {
+    for device in setting.devices() {
+        let error = error(device, &vec![1; shape.bytes()]);
+        let is_right = matches!(error, Some(Error::KernelMissing { .. }));
+        tally.row(is_right, || format!("{shape} without an operation on secrets: {error:?}"));
     }
 }
 
