@@ -178,6 +178,8 @@ impl Driver {
             let mut command = Command::new(program);
             command.args([operation.name(), &bits.to_string(), &rows.to_string()]);
             command.arg(limit.to_string()).arg(input).arg(&output);
+            command
+                .args([operation.operands(), operation.results()].map(|count| count.to_string()));
             let about = |error: String| format!("driver of {}: {error}", self.name);
             let answer = run(&mut command).map_err(about)?;
             let answer: Answer =
