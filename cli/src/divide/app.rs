@@ -16,7 +16,7 @@ use super::report::{Closing, Table};
 use crate::job::destination::{Output, written_files};
 use crate::job::devices::DeviceError;
 use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
-use crate::job::output::{OutputError, Progress};
+use crate::job::output::{OutputError, OutputFile, Progress};
 use crate::job::progress::progress_bar;
 use crate::job::status::Status;
 use crate::job::streams::Streams;
@@ -99,34 +99,20 @@ pub fn run(
     };
     let resumable = matches!(output, Output::File(_));
     let mut reader = Reader::new(input, limits, resumable);
-    let mut status = Status::Done;
-    let mut done = 0;
-    if let Output::File(file) = &mut output
-        && let Some(Progress { position, rejected, .. }) = file.resumed().cloned()
-    {
-        let failed = |source| JobError::Read { line: 0, source };
-        let mut rest = Chunk::default();
-        let mut same = reader.skip(&position).map_err(failed)?;
-        if same && file.is_complete() {
-            reader.read(&mut rest).map_err(failed)?;
-            same = rest.lines.is_empty();
+    let (mut status, done) = match &mut output {
+        Output::File(file) if file.resumed().is_some() => {
+            match resume(file, &mut reader, stderr)? {
+                Resumed::Complete(status) => return Ok(status),
+                Resumed::After(status, bytes) => (status, bytes),
+            }
         }
-        if !same {
-            return Err(file.other_input().into());
+        _ => {
+            if options.resume {
+                let _ = writeln!(stderr, "nothing to resume: starting at the first line");
+            }
+            (Status::Done, 0)
         }
-        if rejected > 0 {
-            status = Status::RowsRejected;
-        }
-        if file.is_complete() {
-            file.finish()?;
-            let _ = writeln!(stderr, "the output is complete: no line is left to divide");
-            return Ok(status);
-        }
-        let _ = writeln!(stderr, "resuming after line {}", position.line);
-        done = position.bytes;
-    } else if options.resume {
-        let _ = writeln!(stderr, "nothing to resume: starting at the first line");
-    }
+    };
     watch();
     let bar = progress_bar(progress, size, done);
     let result = Job::new(devices, settings, stop).run(
@@ -175,6 +161,46 @@ pub fn run(
     let closing = Closing { summary: &summary, device: &name, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
+}
+
+/// A job that goes on.
+enum Resumed {
+    /// No line is left.
+    Complete(Status),
+    /// The lines so far have this status and number of bytes.
+    After(Status, u64),
+}
+
+/// Skips the lines of the input that have results in a file.
+///
+/// # Errors
+/// [`OutputError`] for the lines of another input.
+fn resume<R: BufRead>(
+    file: &mut OutputFile,
+    reader: &mut Reader<R>,
+    stderr: &mut dyn Write,
+) -> Result<Resumed, AppError> {
+    let Some(Progress { position, rejected, .. }) = file.resumed().cloned() else {
+        return Ok(Resumed::After(Status::Done, 0));
+    };
+    let failed = |source| JobError::Read { line: 0, source };
+    let mut is_same = reader.skip(&position).map_err(failed)?;
+    if is_same && file.is_complete() {
+        let mut rest = Chunk::default();
+        reader.read(&mut rest).map_err(failed)?;
+        is_same = rest.lines.is_empty();
+    }
+    if !is_same {
+        return Err(file.other_input().into());
+    }
+    let status = if rejected > 0 { Status::RowsRejected } else { Status::Done };
+    if file.is_complete() {
+        file.finish()?;
+        let _ = writeln!(stderr, "the output is complete: no line is left to divide");
+        return Ok(Resumed::Complete(status));
+    }
+    let _ = writeln!(stderr, "resuming after line {}", position.line);
+    Ok(Resumed::After(status, position.bytes))
 }
 
 /// Result of a job that stopped early: its status, or the error.
