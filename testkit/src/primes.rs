@@ -109,6 +109,16 @@ impl Lucas {
             }
         }
     }
+
+    /// Returns true if one of the terms `V` of `count` successive powers of two times the index is
+    /// 0.
+    fn reaches_zero(&mut self, count: u64) -> bool {
+        (0..count).any(|_| {
+            let is_zero = self.v == 0u32;
+            self.double();
+            is_zero
+        })
+    }
 }
 
 /// Returns the first `(P, Q)` of a list whose discriminant has symbol -1; nothing for a number that
@@ -168,44 +178,38 @@ pub fn extra_strong_term(n: &BigUint) -> u64 {
     term(n, (3..).map(|p| (p, 1)))
 }
 
+/// The sequence of a strong test with the first parameters of a list that serve, or its outcome
+/// where it has none.
+fn sequence(n: &Natural, list: impl Iterator<Item = (i64, i64)>) -> Result<Lucas, bool> {
+    if let Some(passes) = decided(n) {
+        return Err(passes);
+    }
+    let parameters = if is_square(n) { None } else { parameters(n, list) };
+    parameters.map(|(p, q)| Lucas::new(n, p, q)).ok_or(false)
+}
+
 /// Returns true if `n` is a strong Lucas probable prime with Selfridge's parameters.
 #[must_use]
 pub fn is_strong_lucas(n: &BigUint) -> bool {
     let n = natural(n);
-    if let Some(passes) = decided(&n) {
-        return passes;
-    }
-    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, strong_list())).flatten() else {
-        return false;
+    let mut lucas = match sequence(&n, strong_list()) {
+        Ok(lucas) => lucas,
+        Err(passes) => return passes,
     };
     let next = &n + Natural::ONE;
     let s = next.trailing_zeros().unwrap_or(0);
-    let mut lucas = Lucas::new(&n, p, q);
     lucas.advance_to(&(next >> s));
-    if lucas.u == 0u32 {
-        return true;
-    }
-    for _ in 0..s {
-        if lucas.v == 0u32 {
-            return true;
-        }
-        lucas.double();
-    }
-    false
+    lucas.u == 0u32 || lucas.reaches_zero(s)
 }
 
 /// Returns true if `n` is an extra strong Lucas probable prime.
 #[must_use]
 pub fn is_extra_strong_lucas(n: &BigUint) -> bool {
     let n = natural(n);
-    if let Some(passes) = decided(&n) {
-        return passes;
+    match sequence(&n, (3..).map(|p| (p, 1))) {
+        Ok(lucas) => passes_extra_strongly(&n, lucas),
+        Err(passes) => passes,
     }
-    let list = (3..).map(|p| (p, 1));
-    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, list)).flatten() else {
-        return false;
-    };
-    passes_extra_strongly(&n, Lucas::new(&n, p, q))
 }
 
 /// Tests the terms of a sequence with `Q = 1`, from those with index 1 on.
@@ -214,16 +218,8 @@ fn passes_extra_strongly(n: &Natural, mut lucas: Lucas) -> bool {
     let s = next.trailing_zeros().unwrap_or(0);
     lucas.advance_to(&(next >> s));
     let two = Natural::from(2u32) % n;
-    if lucas.u == Natural::ZERO && (lucas.v == two || (&lucas.v + &two) % n == 0u32) {
-        return true;
-    }
-    for _ in 1..s {
-        if lucas.v == 0u32 {
-            return true;
-        }
-        lucas.double();
-    }
-    false
+    let is_one = lucas.u == Natural::ZERO && (lucas.v == two || (&lucas.v + &two) % n == 0u32);
+    is_one || lucas.reaches_zero(s.saturating_sub(1))
 }
 
 /// Returns true if `n`, odd and above 1, passes a Lucas test with `Q = 1` and the first term
@@ -352,52 +348,33 @@ pub fn long_lucas_pseudoprimes() -> Vec<BigUint> {
     factors.map(number).into()
 }
 
-/// Primes of special forms, with at most `bits` bits: Mersenne's, Proth's, factorial and primorial
-/// ones, and those next below powers of two, which fill a width.
+/// Primes of special forms, with at most `bits` bits, and those next below powers of two, which
+/// fill a width.
 #[must_use]
 pub fn known_primes(bits: usize) -> Vec<BigUint> {
-    let one = || BigUint::from(1u32);
-    let product = |numbers: &mut dyn Iterator<Item = u32>| -> BigUint {
-        numbers.fold(one(), |product, factor| product * factor)
-    };
-    let mersenne = [3u32, 7, 13, 31, 61, 89, 107, 127, 521, 607, 1279, 2203, 2281, 3217, 4253];
-    let proth = [(3u32, 189u32), (3, 201), (3, 209), (3, 276), (3, 353), (3, 408), (3, 438)];
-    let factorial = [(27u32, 1i32), (37, 1), (41, 1), (73, 1), (77, 1), (116, 1), (154, 1)];
-    let factorial_minus = [(30u32, -1i32), (32, -1), (33, -1), (38, -1), (94, -1), (166, -1)];
-    let is_prime = sieve(1100);
-    let primorial = [(31usize, 1i32), (379, 1), (1019, 1), (1021, 1)];
-    let primorial_minus = [(41usize, -1i32), (89, -1), (317, -1), (337, -1), (991, -1)];
-    let beside = |product: BigUint, side: i32| {
-        if side > 0 { product + 1u32 } else { product - 1u32 }
-    };
-    let mut primes: Vec<BigUint> = mersenne.into_iter().map(|p| (one() << p) - 1u32).collect();
+    let lengths = 0..=bits as u64;
     let below = [(256u32, 189u32), (320, 197), (512, 569), (768, 825), (1024, 105)];
-    primes.extend(below.into_iter().map(|(bits, distance)| (one() << bits) - distance));
-    primes.extend(proth.into_iter().map(|(k, n)| (BigUint::from(k) << n) + 1u32));
-    primes.extend(
-        factorial
-            .into_iter()
-            .chain(factorial_minus)
-            .map(|(n, side)| beside(product(&mut (1..=n)), side)),
-    );
-    primes.extend(primorial.into_iter().chain(primorial_minus).map(|(p, side)| {
-        beside(product(&mut (2..=p).filter(|&p| is_prime[p]).map(|p| p as u32)), side)
-    }));
-    primes.retain(|prime| prime.bits() <= bits as u64);
+    let below = below.into_iter().map(|(bits, distance)| (BigUint::from(1u32) << bits) - distance);
+    let mut primes = special_primes(lengths.clone());
+    primes.extend(below.filter(|prime| lengths.contains(&prime.bits())));
+    primes.extend(product_primes(lengths));
     primes
 }
 
 /// Primes of these lengths, of lists that end at 2^18 bits: those of Mersenne (OEIS A000043),
 /// Cullen (A005849), Woodall (A002234), Proth and Riesel with `k = 3` (A002253, A002235).
 #[must_use]
-pub fn wide_special_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
+pub fn special_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
     let mersenne = [
-        4253u32, 4423, 9689, 9941, 11213, 19937, 21701, 23209, 44497, 86243, 110_503, 132_049,
-        216_091,
+        3u32, 7, 13, 31, 61, 89, 107, 127, 521, 607, 1279, 2203, 2281, 3217, 4253, 4423, 9689,
+        9941, 11213, 19937, 21701, 23209, 44497, 86243, 110_503, 132_049, 216_091,
     ];
     let cullen = [4713u32, 5795, 6611, 18496, 32292, 32469, 59656, 90825];
     let woodall = [5312u32, 7755, 9531, 12379, 15822, 18885, 22971, 23005, 98726, 143_018, 151_023];
-    let proth = [2208u32, 2816, 3168, 3189, 3912, 20909, 34350, 42294, 80190, 157_169, 213_321];
+    let proth = [
+        189u32, 201, 209, 276, 353, 408, 438, 2208, 2816, 3168, 3189, 3912, 20909, 34350, 42294,
+        80190, 157_169, 213_321,
+    ];
     let riesel = [3276u32, 4204, 5134, 7559, 12676, 14898, 18123, 25690, 41628, 71783, 123_630];
     let times_power = |k: u32, n: u32| BigUint::from(k) << n;
     let mut primes: Vec<BigUint> = mersenne.map(|n| times_power(1, n) - 1u32).into();
@@ -405,6 +382,35 @@ pub fn wide_special_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
     primes.extend(woodall.map(|n| times_power(n, n) - 1u32));
     primes.extend(proth.map(|n| times_power(3, n) + 1u32));
     primes.extend(riesel.map(|n| times_power(3, n) - 1u32));
+    primes.retain(|prime| lengths.contains(&prime.bits()));
+    primes
+}
+
+/// Factorial and primorial primes of these lengths (OEIS A002981, A002982, A005234, A006794), of
+/// lists that end at 2^18 bits.
+#[must_use]
+pub fn product_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
+    let factorial = [27u32, 37, 41, 73, 77, 116, 154, 320, 340, 399, 427, 872, 1477, 6380];
+    let factorial_minus =
+        [30u32, 32, 33, 38, 94, 166, 324, 379, 469, 546, 974, 1963, 3507, 3610, 6917];
+    let primorial = [
+        31u32, 379, 1019, 1021, 2657, 3229, 4547, 4787, 11549, 13649, 18523, 23801, 24029, 42209,
+        145_823,
+    ];
+    let primorial_minus =
+        [41u32, 89, 317, 337, 991, 1873, 2053, 2377, 4093, 4297, 4583, 6569, 13033, 15877];
+    let is_prime = sieve(145_824);
+    let of_factors = |last: u32| -> BigUint { (2..=last).product() };
+    let of_primes =
+        |last: u32| -> BigUint { (2..=last).filter(|&p| is_prime[p as usize]).product() };
+    let end = *lengths.end();
+    // Longer products are not computed.
+    let fits = |product: &BigUint| product.bits() <= end;
+    let mut primes = Vec::new();
+    primes.extend(factorial.into_iter().map(of_factors).take_while(fits).map(|n| n + 1u32));
+    primes.extend(factorial_minus.into_iter().map(of_factors).take_while(fits).map(|n| n - 1u32));
+    primes.extend(primorial.into_iter().map(of_primes).take_while(fits).map(|n| n + 1u32));
+    primes.extend(primorial_minus.into_iter().map(of_primes).take_while(fits).map(|n| n - 1u32));
     primes.retain(|prime| lengths.contains(&prime.bits()));
     primes
 }
@@ -420,25 +426,4 @@ pub fn composite_mersenne_numbers(lengths: RangeInclusive<u64>) -> Vec<BigUint> 
     let mut numbers: Vec<BigUint> = exponents.map(|q| (BigUint::from(1u32) << q) - 1u32).into();
     numbers.retain(|number| lengths.contains(&number.bits()));
     numbers
-}
-
-/// Factorial and primorial primes of these lengths (OEIS A002981, A002982, A005234, A006794), of
-/// lists that end at 2^18 bits.
-#[must_use]
-pub fn wide_product_primes(lengths: RangeInclusive<u64>) -> Vec<BigUint> {
-    let factorial = [320u32, 340, 399, 427, 872, 1477, 6380];
-    let factorial_minus = [324u32, 379, 469, 546, 974, 1963, 3507, 3610, 6917];
-    let primorial =
-        [1021u32, 2657, 3229, 4547, 4787, 11549, 13649, 18523, 23801, 24029, 42209, 145_823];
-    let primorial_minus = [991u32, 1873, 2053, 2377, 4093, 4297, 4583, 6569, 13033, 15877];
-    let is_prime = sieve(145_824);
-    let of_factors = |last: u32| -> BigUint { (2..=last).product() };
-    let of_primes =
-        |last: u32| -> BigUint { (2..=last).filter(|&p| is_prime[p as usize]).product() };
-    let mut primes: Vec<BigUint> = factorial.map(|n| of_factors(n) + 1u32).into();
-    primes.extend(factorial_minus.map(|n| of_factors(n) - 1u32));
-    primes.extend(primorial.map(|p| of_primes(p) + 1u32));
-    primes.extend(primorial_minus.map(|p| of_primes(p) - 1u32));
-    primes.retain(|prime| lengths.contains(&prime.bits()));
-    primes
 }

@@ -351,7 +351,7 @@ fn published_primes_of_wide_rows_pass() -> Result<()> {
                 let shape = narrowest(bits).expect("the width is built");
                 let lengths = bits as u64 / 2 + 1..=bits as u64;
                 // Special rows have arithmetic of their own.
-                for list in [primes::wide_special_primes, primes::wide_product_primes] {
+                for list in [primes::special_primes, primes::product_primes] {
                     let mut numbers = list(lengths.clone());
                     let count = numbers.len();
                     numbers.extend(primes::composite_mersenne_numbers(lengths.clone()));
