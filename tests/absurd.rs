@@ -10,9 +10,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cmp::Ordering;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Access};
-use std::{env, ptr};
 
 use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
@@ -20,6 +19,8 @@ use gpuint::{
     DynProductTree, DynResidues, DynSignedBatch, Error, HostBatch, Mask, Op, Pool, Result, Shape,
     Strategy, narrowest,
 };
+
+use gpuint_testkit::process::alone;
 
 /// Numbers of bits, rows, bases and the like, and indices.
 const COUNTS: [usize; 12] = [
@@ -442,34 +443,22 @@ fn starve_with(all: &Arguments, name: &str, call: impl Fn(&Arguments) -> Result<
 
 #[test]
 fn operations_without_memory_return_errors() {
-    const VARIABLE: &str = "GPUINT_TEST_WITHOUT_MEMORY";
-    let test = "operations_without_memory_return_errors";
-    if env::var_os(VARIABLE).is_none() {
-        // In a process of its own: other tests need memory.
-        let output = Command::new(env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture", "--test-threads=1"])
-            .envs([(VARIABLE, "1"), ("RAYON_NUM_THREADS", "2")])
-            .output()
-            .unwrap();
-        let words = String::from_utf8_lossy(&output.stdout);
-        let last = words.lines().rev().take(3).collect::<Vec<_>>();
-        let reason = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && words.contains("1 passed"), "{last:?} {reason}");
-        return;
-    }
-    // A list of words has a counted length.
-    let all = Arguments::new(&Device::cpu(), 256, COUNTED_BYTES / 8 + 8);
-    let mut failures = 0;
-    for operation in OPERATIONS {
-        failures += starve(&all, operation, &all.batches[0]);
-    }
-    for operation in OF_RESIDUES {
-        failures += starve(&all, operation, &all.residues[0]);
-    }
-    for operation in OF_SIGNED {
-        failures += starve(&all, operation, &all.signed[0]);
-    }
-    assert!(failures > 2 * OPERATIONS.len(), "{failures}");
+    // In a process of its own: other tests need memory.
+    alone(&[("RAYON_NUM_THREADS", "2".as_ref())], || {
+        // A list of words has a counted length.
+        let all = Arguments::new(&Device::cpu(), 256, COUNTED_BYTES / 8 + 8);
+        let mut failures = 0;
+        for operation in OPERATIONS {
+            failures += starve(&all, operation, &all.batches[0]);
+        }
+        for operation in OF_RESIDUES {
+            failures += starve(&all, operation, &all.residues[0]);
+        }
+        for operation in OF_SIGNED {
+            failures += starve(&all, operation, &all.signed[0]);
+        }
+        assert!(failures > 2 * OPERATIONS.len(), "{failures}");
+    });
 }
 
 /// Shapes that are not valid, or not built.

@@ -21,6 +21,7 @@ use gpuint::{
     Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
     SecretBatch, SecretExponents, SecretFactor, SecretModulus, Shape, Share, interruptible,
 };
+use gpuint_testkit::process::alone;
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 use sha2::{Digest, Sha256};
@@ -75,30 +76,24 @@ fn build() -> Option<PathBuf> {
 
 /// Runs a test in a separate process, whose CUDA driver is the stand-in.
 fn over_stand_in(test: impl FnOnce(&StandIn)) {
-    if let Some(folder) = env::var_os(VARIABLE) {
-        let path = PathBuf::from(folder).join("libcuda.so.1");
-        // SAFETY: the initialisers of the stand-in have no preconditions.
-        let library = unsafe { Library::new(path) }.unwrap();
-        return test(&StandIn { library, cache: env::var_os("GPUINT_CACHE_DIR").unwrap().into() });
-    }
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let Some(folder) = FOLDER.get_or_init(build) else {
+    let folder = env::var_os(VARIABLE).map(PathBuf::from);
+    let Some(folder) = folder.or_else(|| FOLDER.get_or_init(build).clone()) else {
         skip("cxx", "no C++ compiler");
         return;
     };
-    let name = thread::current().name().unwrap().to_owned();
-    let cache = tempfile::tempdir().unwrap();
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", &name, "--nocapture"])
-        .env(VARIABLE, folder)
-        .env("LD_LIBRARY_PATH", folder)
-        .env("GPUINT_NVRTC", folder.join("libcuda.so.1"))
-        .env("GPUINT_CACHE_DIR", cache.path())
-        .output()
-        .unwrap();
-    let words = [output.stdout, output.stderr].concat();
-    let words = String::from_utf8_lossy(&words);
-    assert!(output.status.success() && words.contains("1 passed"), "{words}");
+    let (path, cache) = (folder.join("libcuda.so.1"), tempfile::tempdir().unwrap());
+    let variables = [
+        (VARIABLE, folder.as_os_str()),
+        ("LD_LIBRARY_PATH", folder.as_os_str()),
+        ("GPUINT_NVRTC", path.as_os_str()),
+        ("GPUINT_CACHE_DIR", cache.path().as_os_str()),
+    ];
+    alone(&variables, || {
+        // SAFETY: the initialisers of the stand-in have no preconditions.
+        let library = unsafe { Library::new(&path) }.unwrap();
+        test(&StandIn { library, cache: env::var_os("GPUINT_CACHE_DIR").unwrap().into() });
+    });
 }
 
 fn ones(device: &Device, rows: usize) -> Batch<U1024> {

@@ -4,12 +4,12 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
-use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{env, ptr, thread};
+use std::{ptr, thread};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Divisor, DynBatch, DynDivisor, Error, GpuUint, HostBatch, Pool};
+use gpuint_testkit::process;
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 
@@ -127,21 +127,9 @@ impl Driver {
 }
 
 /// Runs a test in a separate process, since it may ruin the process.
-fn alone(name: &str, test: impl FnOnce(Device)) {
-    const VARIABLE: &str = "GPUINT_TEST_ALONE";
+fn alone(test: impl FnOnce(Device)) {
     let Some(device) = gpu(0) else { return };
-    if env::var_os(VARIABLE).is_some() {
-        return test(device);
-    }
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
-        .env(VARIABLE, "1")
-        .output()
-        .unwrap();
-    let words = [output.stdout, output.stderr].concat();
-    let words = String::from_utf8_lossy(&words);
-    assert!(output.status.success(), "{words}");
-    println!("{words}");
+    process::alone(&[], || test(device));
 }
 
 fn values(rows: u32) -> Vec<BigUint> {
@@ -177,7 +165,7 @@ fn callers_context_is_restored() {
 
 #[test]
 fn freed_memory_goes_back_when_trimmed() {
-    alone("freed_memory_goes_back_when_trimmed", |device| {
+    alone(|device| {
         let driver = Driver::load();
         driver.bind();
         let bytes = 1usize << 30;
@@ -199,7 +187,7 @@ fn freed_memory_goes_back_when_trimmed() {
 
 #[test]
 fn full_gpu_is_an_error_of_every_operation() {
-    alone("full_gpu_is_an_error_of_every_operation", |device| {
+    alone(|device| {
         let rows = 1usize << 20; // 128 MiB
         let (a, b) = (
             Batch::<U1024>::splat(&device, &BigUint::from(9u32), rows).unwrap(),
@@ -230,7 +218,7 @@ fn full_gpu_is_an_error_of_every_operation() {
 
 #[test]
 fn kernel_fault_returns_device_lost() {
-    alone("kernel_fault_returns_device_lost", |device| {
+    alone(|device| {
         divide(&device);
         let batch = batch(&device, 10);
         let driver = Driver::load();
@@ -382,7 +370,7 @@ fn rows_go_from_gpu_to_gpu_by_pinned_memory() {
 
 #[test]
 fn pool_reports_a_lost_gpu() {
-    alone("pool_reports_a_lost_gpu", |device| {
+    alone(|device| {
         if all_gpus().is_empty() {
             return;
         }

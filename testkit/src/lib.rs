@@ -9,6 +9,7 @@ pub mod launch;
 pub mod operands;
 pub mod oracle;
 pub mod primes;
+pub mod process;
 pub mod ptx;
 pub mod random;
 
