@@ -2,8 +2,9 @@
 //! unwritten words of shared memory, lane masks, divergent barriers, carry chains, bounds.
 //!
 //! The other suites run the kernels' source. This one runs the compiled kernels on the cases of
-//! `gpuint_testkit::cases`, in one of two orders of the warps, by turns; with `GPUINT_TEST_ROWS=1`
-//! each kernel in both. It needs nvcc but no GPU; without nvcc the tests are skipped.
+//! `gpuint_testkit::cases`, in one of two orders of the warps, by turns, and powers on few rows.
+//! With `GPUINT_TEST_ROWS=1` each kernel runs in both orders, on all rows. The suite needs nvcc but
+//! no GPU; without nvcc the tests are skipped.
 
 mod secret;
 
@@ -26,12 +27,16 @@ use ptxi::{Checks, Module};
 const SEED: u64 = 0x7074_7869;
 /// Seeds of the order of warps; 0 is ascending order.
 const SCHEDULES: [u64; 2] = [0, 0x5eed];
+/// Threads of a warp.
+const WARP: u32 = 32;
 /// Few blocks, so that each processes several rounds of rows.
 const MAX_GRID: u32 = 2;
 /// Checks the bounds that the kernels' headers prove: a violated bound is a `trap`.
 const CHECKED: &[&str] = &["-DGPUINT_CHECKED"];
 /// Launches of an operation with all rows. More launches have fewer rows each.
 const FULL_LAUNCHES: usize = 2;
+/// Kinds of numbers for tests for primes: a launch has them all.
+const KINDS: usize = 9;
 
 /// Compiled kernels in the interpreter.
 struct Interpreter(Module);
@@ -54,11 +59,28 @@ impl Machine for Interpreter {
     }
 }
 
+/// True for a run with all rows, in all orders (nightly).
+fn is_thorough() -> bool {
+    env::var("GPUINT_TEST_ROWS").is_ok_and(|part| part == "1")
+}
+
 /// Orders of the warps for a kernel.
 fn turns(index: usize) -> Range<usize> {
-    let in_all_orders = env::var("GPUINT_TEST_ROWS").is_ok_and(|part| part == "1");
     let turn = index % SCHEDULES.len();
-    if in_all_orders { 0..SCHEDULES.len() } else { turn..turn + 1 }
+    if is_thorough() { 0..SCHEDULES.len() } else { turn..turn + 1 }
+}
+
+/// Maximum number of rows of a launch. An ordinary run of a chain of products has one row more than
+/// the blocks take at a time.
+fn most_rows(op: Op, rows_per_block: usize) -> usize {
+    let is_chain = matches!(
+        op,
+        Op::PowMod | Op::PowProductMod | Op::PowSecret | Op::StrongBase2 | Op::StrongLucas
+    );
+    if is_thorough() || !is_chain {
+        return usize::MAX;
+    }
+    (MAX_GRID as usize * rows_per_block + 1).max(KINDS)
 }
 
 /// nvcc; `None` without it.
@@ -115,7 +137,9 @@ fn kernels(shape: Shape, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
     for (index, kernel) in kernels.iter().enumerate() {
         let mut task = Task::parse(&kernel.name()).expect("the name of a kernel");
         task.shape = shape;
-        let count = |variants| (count * FULL_LAUNCHES).div_ceil(variants).min(count);
+        let rows_per_block = machine.rows_per_block(&task.kernel).expect("a compiled kernel");
+        let most = count.min(most_rows(task.op, rows_per_block));
+        let count = |variants| (count * FULL_LAUNCHES).div_ceil(variants).min(most);
         let random = &mut Random::new(SEED);
         match cases::check(&mut machine, &task, count, turns(index), true, random) {
             Ok(checked) => rows += checked,
@@ -319,7 +343,7 @@ fn hostile_pairs(bits: usize) -> Vec<(String, [BigUint; 2])> {
 }
 
 /// Compares the warp instructions of kernels of Euclid's algorithm for hostile pairs, each kind
-/// alone and all together, with those for as many random ones. Other operations of the kind are
+/// alone in a warp and all together, with those for random ones. Both fill warps. Other operations of the kind are
 /// composed of these and of divisions. Half-gcds make a pass for each quotient that the leading
 /// bits do not determine.
 fn check_hostile_rows(
@@ -335,6 +359,8 @@ fn check_hostile_rows(
     for kernel in &kernels {
         let name = kernel.name();
         let op = kernel.row.op;
+        let bounds = LaunchBounds::read(&module, &name).unwrap();
+        let rows_of_warp = (WARP * bounds.rows_per_block / bounds.threads).max(1) as usize;
         let count = |pairs: &[[BigUint; 2]]| {
             let column = |side: usize| bytes_of(pairs.iter().map(|pair| &pair[side]), bits);
             // Bounds of numerators: 2^(bits / 2), or the next number below u.
@@ -356,10 +382,11 @@ fn check_hostile_rows(
         };
         let of_row = |pairs: &[[BigUint; 2]]| count(pairs) / pairs.len() as f64;
         let usual = of_row(random);
-        let mixed = hostile.iter().map(|(_, pair)| pair.clone()).collect();
+        let all = hostile.iter().map(|(_, pair)| pair.clone());
+        let mixed = all.cycle().take(hostile.len().max(random.len()));
         let batches =
-            hostile.iter().map(|(kind, pair)| (&**kind, vec![pair.clone(); random.len()]));
-        for (kind, pairs) in batches.chain([("all of them", mixed)]) {
+            hostile.iter().map(|(kind, pair)| (&**kind, vec![pair.clone(); rows_of_warp]));
+        for (kind, pairs) in batches.chain([("all of them", mixed.collect())]) {
             let ratio = of_row(&pairs) / usual;
             println!("{name}: {kind}: {ratio:.2} times the instructions of random rows");
             let most = if op == Op::HalfGcd { 3.0 } else { 2.3 };
@@ -371,7 +398,7 @@ fn check_hostile_rows(
 /// Checks kernels for rows that share a warp.
 fn check_narrow_hostile_rows(bits: usize, ops: &[Op]) {
     let hostile = hostile_pairs(bits);
-    let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..hostile.len());
+    let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..WARP as usize);
     let random: Vec<_> = random.into_iter().map(|row| [row.a, row.b]).collect();
     check_hostile_rows(bits, ops, &hostile, &random);
 }
