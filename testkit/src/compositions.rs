@@ -293,6 +293,17 @@ fn with_bit(x: &Batches<'_>) -> Result<Vec<Vec<BigUint>>> {
     Ok(vec![with(true), with(false), low])
 }
 
+/// Rows of a batch, some of them several times.
+fn picked(n: u64, rows: usize) -> impl Iterator<Item = usize> {
+    (0..rows).map(move |row| ((n % 1009) as usize * row + row / 3) % rows)
+}
+
+/// Number of pairs of a sum of products: few, or more than one launch adds.
+fn pairs_of_sum(n: u64, bits: usize) -> usize {
+    let most = if bits > 2048 { 5 } else { 34 };
+    [1, 2, 3, most][(n % 4) as usize]
+}
+
 /// Bounds of the numerator and of the denominator, with which fractions are unique, or too large
 /// or too small ones.
 fn bounds(x: &Operands<'_>) -> Result<[DynBatch; 2]> {
@@ -512,13 +523,16 @@ room! { all_sums(Reach::Linear, SUMS);
 }
 
 room! { wide_sums(Reach::Doubled("widening sums of products"), PRODUCTS);
-    "sums of products"(B) = |x| {
+    "sums of products"(B, Number) = |x| {
         let pairs = [(x.a, x.b), (x.b, x.b), (x.a, x.a)];
+        let count = pairs_of_sum(x.n, x.a.shape().bits);
+        let pairs: Vec<_> = pairs.into_iter().cycle().take(count).collect();
         let low = DynBatch::wrapping_sum_of_products(&pairs)?;
         let (wide, overflow) = DynBatch::widening_sum_of_products(&pairs)?;
         Ok((low, wide.to_biguints()?, overflow))
     }, row |x| {
-        let sum = x.a * x.b + x.b * x.b + x.a * x.a;
+        let products = [x.a * x.b, x.b * x.b, x.a * x.a];
+        let sum: BigUint = products.iter().cycle().take(pairs_of_sum(x.n, x.bits)).sum();
         let overflows = flag(sum.bits() > 2 * x.bits as u64);
         Ok(vec![oracle::shl(&sum, 0, x.bits), oracle::shl(&sum, 0, 2 * x.bits), overflows])
     };
@@ -711,12 +725,15 @@ room! { order(Reach::Linear, SUMS);
         let order = x.order().into_iter().map(BigUint::from).collect();
         Ok(vec![order, x.sorted(), x.a.to_vec()])
     };
-    "gather_into"() = |x| {
-        let rows: Vec<usize> = (0..x.a.len()).map(|row| row / 2).collect();
+    "gather, gather_into"(Number) = |x| {
+        let rows: Vec<usize> = picked(x.n, x.a.len()).collect();
         let mut out = x.a.not()?;
         x.a.gather_into(&rows, &mut out)?;
-        Ok(out)
-    }, all |x| Ok(vec![(0..x.a.len()).map(|row| x.a[row / 2].clone()).collect()]);
+        Ok((x.a.gather(&rows)?, out))
+    }, all |x| {
+        let rows: Vec<_> = picked(x.n, x.a.len()).map(|row| x.a[row].clone()).collect();
+        Ok(vec![rows.clone(), rows])
+    };
     "slice, concat"() = |x| {
         let middle = x.a.len() / 2;
         let halves = [x.a.slice(middle..x.a.len())?, x.a.slice(0..middle)?];

@@ -152,6 +152,24 @@ fn wide_values_for_all_rows_are_rejected() {
 }
 
 #[test]
+fn sums_of_products_of_mismatched_batches_are_rejected() {
+    let device = Device::cpu();
+    let shape = shapes()[0];
+    let none = Some(Error::LengthMismatch { left: 0, right: 1 });
+    assert_eq!(DynBatch::wrapping_sum_of_products(&[]).err(), none);
+    assert_eq!(DynBatch::widening_sum_of_products(&[]).err(), none);
+    let [two, three] = [2, 3].map(|rows| DynBatch::zeros(&device, shape, rows).unwrap());
+    let error = Some(Error::LengthMismatch { left: 2, right: 3 });
+    let pairs = [(&two, &two), (&two, &three)];
+    assert_eq!(DynBatch::wrapping_sum_of_products(&pairs).err(), error);
+    assert_eq!(DynBatch::widening_sum_of_products(&pairs).err(), error);
+    let other = DynBatch::zeros(&device, narrowest(shape.bits + 1).unwrap(), 2).unwrap();
+    let error = Some(Error::ShapeMismatch { left: shape, right: other.shape() });
+    assert_eq!(DynBatch::wrapping_sum_of_products(&[(&two, &other)]).err(), error);
+    assert_eq!(two.mul_sub(&two, &other).err(), error);
+}
+
+#[test]
 fn operators_panic_with_the_error() {
     type U1024 = gpuint::GpuUint<1024>;
     let device = Device::cpu();

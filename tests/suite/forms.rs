@@ -14,7 +14,7 @@ use gpuint_testkit::operands::ones;
 use gpuint_testkit::random::Random;
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, doubled, is_thorough, on_every_backend, seed,
+    self, Check, Context, Rows, Setting, Tally, doubled, is_thorough, on_every_backend, seed,
 };
 
 /// Operands of a launch, as batches on a device.
@@ -42,7 +42,8 @@ impl<'a> Launch<'a> {
         let place = (turn * Op::COUNT + op as usize) as u64;
         let mut random = Random::new(seed() ^ place << 32 ^ (shape.bits * shape.q) as u64);
         let is_slow = device.backend() == BackendKind::Simt;
-        let variant = (turn + random.below(64)) % cases::variants(op, shape, is_slow);
+        let first = setting::turn() + shape.bits.ilog2() as usize;
+        let variant = (first + turn) % cases::variants(op, shape, is_slow);
         let random = &mut random;
         let mut draws = Draws { op, shape, count: rows.max(1), variant, is_slow, random };
         let mut operands = cases::operands(&mut draws);
@@ -273,10 +274,13 @@ fn every_form(
 /// Checks operations on many rows: their forms take turns at parts of the rows.
 fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: &mut Tally) {
     let devices = setting.devices();
+    let is_slow = setting.backend == BackendKind::Simt;
     let count = setting.count(rows, shape);
-    let part = (count.div_ceil(devices.len()) | 1).min(1023);
     let forms = untyped();
     for &op in ops {
+        // Each part has another variant.
+        let parts = cases::variants(op, shape, is_slow).max(devices.len());
+        let part = (count.div_ceil(parts) | 1).min(1023);
         for (turn, start) in (0..count).step_by(part).enumerate() {
             let device = &devices[turn % devices.len()];
             let what = Context::new(shape, op.name(), device);
@@ -290,54 +294,38 @@ fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: 
     }
 }
 
-struct Sums;
+/// Declares a check of operations on many rows.
+macro_rules! on_many_rows {
+    ($($check:ident = $name:literal $ops:expr, $threads:literal, $least:literal, $widest:literal;)*) => {$(
+        struct $check;
 
-impl Check for Sums {
-    const NAME: &str = "sums and differences";
+        impl Check for $check {
+            const NAME: &str = $name;
+            const WIDEST: bool = $widest;
 
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let rows = Rows { threads: 160_000, least: 156 };
-        on_many_rows(&[Op::Add, Op::Sub], rows, shape, setting, tally);
-    }
+            fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+                let rows = Rows { threads: $threads, least: $least };
+                on_many_rows(&$ops, rows, shape, setting, tally);
+            }
+        }
+    )*};
 }
 
-struct Bits;
-
-impl Check for Bits {
-    const NAME: &str = "functions of bits, numbers of bits";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let rows = Rows { threads: 40_000, least: 39 };
-        let ops =
-            [Op::Bitwise, Op::BitMask, Op::CountOnes, Op::TrailingZeros, Op::ShlRows, Op::ShrRows];
-        on_many_rows(&ops, rows, shape, setting, tally);
-    }
-}
-
-struct Comparisons;
-
-impl Check for Comparisons {
-    const NAME: &str = "comparisons and bit lengths";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let rows = Rows { threads: 100_000, least: 156 };
-        let ops = [Op::Cmp, Op::EqMask, Op::LtMask, Op::IsZeroMask, Op::BitLengths];
-        on_many_rows(&ops, rows, shape, setting, tally);
-    }
-}
-
-struct Divisors;
-
-impl Check for Divisors {
-    const NAME: &str = "gcd, inverse_mod, jacobi";
-    const WIDEST: bool = false;
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let rows = Rows { threads: 60_000, least: 26 };
-        on_many_rows(&[Op::Gcd, Op::InverseMod, Op::Jacobi], rows, shape, setting, tally);
-    }
+on_many_rows! {
+    Sums = "sums and differences" [Op::Add, Op::Sub], 160_000, 156, true;
+    Bits = "functions of bits, numbers of bits" [
+        Op::Bitwise, Op::BitMask, Op::CountOnes, Op::TrailingZeros, Op::ShlRows, Op::ShrRows
+    ], 40_000, 39, true;
+    Comparisons = "comparisons and bit lengths" [
+        Op::Cmp, Op::EqMask, Op::LtMask, Op::IsZeroMask, Op::BitLengths
+    ], 100_000, 156, true;
+    Exact = "exact quotients and inverses" [Op::DivExact, Op::InverseModPow2], 120_000, 24, true;
+    Digits = "quotients by a digit" [Op::DivRemDigit], 60_000, 21, true;
+    ModularSums = "modular sums" [Op::AddMod, Op::SubMod, Op::NegMod], 50_000, 15, false;
+    Divisors = "divisors, inverses, symbols" [Op::Gcd, Op::InverseMod, Op::Jacobi], 60_000, 26, false;
 }
 
 on_every_backend! {
-    every_form: EveryForm, sums: Sums, bits: Bits, comparisons: Comparisons, divisors: Divisors,
+    every_form: EveryForm, sums: Sums, bits: Bits, comparisons: Comparisons, exact: Exact,
+    digits: Digits, modular_sums: ModularSums, divisors: Divisors,
 }

@@ -3,13 +3,11 @@
 //! `gpuint_testkit` makes the rows and the expected results, and `setting` selects the devices and
 //! the numbers of rows. Each of the other modules is a group of checks.
 
-mod broadcast;
 mod compositions;
 mod conversions;
 mod division;
 mod errors;
 mod euclid;
-mod exact;
 mod exponents;
 mod forms;
 mod inverses;

@@ -9,7 +9,7 @@ use gpuint::{
     BackendKind, Device, DigitKind, DynBatch, DynDivisor, Error, Op, Product, Result, Shape,
     Strategy, algorithms,
 };
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Zero};
 
 use crate::setting::{Check, Part, Rows, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::{DIVISIONS, PRODUCTS, Row, ones, power, rows};
@@ -105,44 +105,6 @@ fn reduce(rows: &mut [Row]) {
     }
 }
 
-/// Checks of rows and second operands modulo some divisors.
-type Modulo = fn(&Part<'_>, &[BigUint], &DynDivisor) -> Result<()>;
-
-/// Runs checks modulo a divisor for each row, and modulo one for all rows; an ordinary run does one
-/// of the two for each part of wide rows on the shim.
-fn by_each_and_by_one(shape: Shape, setting: &Setting, tally: &mut Tally, checks: Modulo) {
-    let count = setting.count(MULTIPLIED, shape);
-    // Wide divisors are slow to prepare.
-    let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
-    let is_shared = is_slow && shape.bits > 16384;
-    let turn = shape.bits.ilog2() as usize;
-    setting.each_part(shape, DIVISIONS, count, tally, |part| {
-        let is_even = (turn + part.turn).is_multiple_of(2);
-        let mut part = part.divisible();
-        reduce(&mut part.rows);
-        let others = factors(shape, &part.rows);
-        if is_even || !is_shared {
-            checks(&part, &others, &DynDivisor::of_rows(&part.b()?)?)?;
-        }
-        if is_even && is_shared {
-            return Ok(());
-        }
-        let one = part.one_divisor();
-        checks(&part, &others, &DynDivisor::splat(part.device, shape, &one)?)
-    });
-}
-
-struct Sums;
-
-impl Check for Sums {
-    const NAME: &str = "add_mod, sub_mod, neg_mod";
-    const WIDEST: bool = false;
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        by_each_and_by_one(shape, setting, tally, add);
-    }
-}
-
 pub(crate) fn add(part: &Part<'_>, summands: &[BigUint], divisor: &DynDivisor) -> Result<()> {
     let (a, b, mut out) = (part.a()?, part.batch(summands)?, part.old()?);
     a.add_mod_into(&b, divisor, &mut out)?;
@@ -162,8 +124,28 @@ impl Check for Products {
     const NAME: &str = "mul_mod, square_mod";
     const WIDEST: bool = false;
 
+    /// Multiplies modulo a divisor for each row, and modulo one for all rows; an ordinary run does
+    /// one of the two for each part of wide rows on the shim.
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        by_each_and_by_one(shape, setting, tally, multiply);
+        let count = setting.count(MULTIPLIED, shape);
+        // Wide divisors are slow to prepare.
+        let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
+        let is_shared = is_slow && shape.bits > 16384;
+        let turn = shape.bits.ilog2() as usize;
+        setting.each_part(shape, DIVISIONS, count, tally, |part| {
+            let is_even = (turn + part.turn).is_multiple_of(2);
+            let mut part = part.divisible();
+            reduce(&mut part.rows);
+            let others = factors(shape, &part.rows);
+            if is_even || !is_shared {
+                multiply(&part, &others, &DynDivisor::of_rows(&part.b()?)?)?;
+            }
+            if is_even && is_shared {
+                return Ok(());
+            }
+            let one = part.one_divisor();
+            multiply(&part, &others, &DynDivisor::splat(part.device, shape, &one)?)
+        });
     }
 }
 
@@ -303,32 +285,6 @@ pub(crate) fn power_products(rows: &[Row], exponents: &[BigUint], bases: usize) 
     groups.zip(rows).map(product).collect()
 }
 
-struct Digits;
-
-impl Check for Digits {
-    const NAME: &str = "div_rem_digit";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(DIVIDED, shape).div_ceil(4) | 1;
-        setting.each_part(shape, DIVISIONS, count, tally, |part| {
-            let mut random = Random::new(seed() ^ part.turn as u64);
-            let largest = ones(shape.digit.bits()).to_u64().unwrap_or(u64::MAX);
-            let half = largest / 2;
-            let any = random.word() >> (64 - shape.digit.bits()) | 1;
-            let (u, mut q, mut r) = (part.a()?, part.old()?, vec![1; part.rows.len()]);
-            for digit in [1, 2, 3, 10, half, half + 1, half + 2, largest - 1, largest, any] {
-                u.div_rem_digit_into(digit, &mut q, &mut r)?;
-                part.expect("rem_digit", u.rem_digit(digit)?, r.clone());
-                let rests: Vec<_> = r.iter().copied().map(BigUint::from).collect();
-                part.each(&format!("div_rem_digit by {digit:#x}"), (&q, rests), |row| {
-                    oracle::div_rem(&row.a, &digit.into())
-                })?;
-            }
-            Ok(())
-        });
-    }
-}
-
 struct Errors;
 
 impl Check for Errors {
@@ -386,10 +342,8 @@ fn errors(part: &Part<'_>, devices: &[Device]) -> Result<()> {
 
 on_every_backend! {
     divisions: Divisions,
-    sums: Sums,
     products: Products,
     powers: Powers,
     power_products: PowerProducts,
-    digits: Digits,
     errors: Errors,
 }
