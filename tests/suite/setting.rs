@@ -20,10 +20,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gpuint::num_bigint::{BigInt, BigUint};
+use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, BackendKind, Device, DigitKind, DynBatch, DynResidues, DynSignedBatch, Error, Mask,
-    Op, Product, Result, Shape, SimtOptions, Words, is_offered, rare_paths, shapes,
+    Algorithm, BackendKind, Device, DigitKind, DynBatch, DynResidues, Error, Mask, Op, Product,
+    Result, Shape, SimtOptions, is_offered, rare_paths, shapes,
 };
 
 use gpuint_testkit::operands::{self, Family, Row, ones};
@@ -394,12 +394,10 @@ macro_rules! columns {
 columns! {
     DynBatch: BigUint, |rows| rows.to_biguints();
     &DynBatch: BigUint, |rows| rows.to_biguints();
-    DynSignedBatch: BigInt, |rows| rows.to_bigints();
     DynResidues: BigUint, |rows| rows.to_batch()?.to_biguints();
     &DynResidues: BigUint, |rows| rows.to_batch()?.to_biguints();
     Mask: bool, |mask| mask.to_bools();
     &Mask: bool, |mask| mask.to_bools();
-    Words: u64, |words| words.to_vec();
 }
 
 impl<V: PartialEq + Hex> Column for Vec<V> {
@@ -616,12 +614,6 @@ impl Hex for BigUint {
     }
 }
 
-impl Hex for BigInt {
-    fn hex(&self) -> String {
-        format!("{self:#x}")
-    }
-}
-
 impl<A: Hex, B: Hex> Hex for (A, B) {
     fn hex(&self) -> String {
         format!("{}, {}", self.0.hex(), self.1.hex())
@@ -643,7 +635,7 @@ macro_rules! hex_as_debug {
         }
     )*};
 }
-hex_as_debug!(bool, u64, std::cmp::Ordering);
+hex_as_debug!(bool, u64);
 
 /// The shape of twice the width, if the devices have it.
 pub(crate) fn doubled(shape: Shape) -> Option<Shape> {
