@@ -12,6 +12,9 @@ use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, ROOTS, Row, 
 use gpuint_testkit::oracle;
 use num_traits::{One, Zero};
 
+use DigitKind::{U16, U64};
+use Product::{Classical, Fft, Fp64, Fused, Imad, Ntt, TensorCore};
+
 /// Paths of half-gcds, which have no public function, and of windows, which batches of 2^28 bits
 /// take.
 const OF_UNIT_TESTS: [&str; 3] = ["HalfGcdSubtraction", "WindowSubtraction", "WindowDifference"];
@@ -184,20 +187,20 @@ fn products_of_power(shape: Shape, by: Strategy, exponent: u64, bases: Option<us
     products / ROWS as u64
 }
 
-/// One after the other, since counts are of the process.
-#[test]
-fn structured_operands_take_rare_paths() {
-    use DigitKind::{U16, U64};
-    use Product::{Classical, Fft, Fp64, Fused, Imad, Ntt, TensorCore};
-    let plain = |bits| shape(bits, 4, U64);
-    let by_product = Strategy::Product;
-    let blocked = |product| Strategy::Blocked(Some(product));
-    let inverse = Strategy::ShiftedInverse(Some(Classical));
+fn plain(bits: usize) -> Shape {
+    shape(bits, 4, U64)
+}
 
+fn blocked(product: Product) -> Strategy {
+    Strategy::Blocked(Some(product))
+}
+
+/// Numbers of products of powers.
+fn powers_take_few_products() {
     for (bits, product) in [(1024, Fp64), (1024, Imad), (2048, TensorCore), (1024, Classical)] {
         // A product for each square and each digit but the top one, in windows of 1 and 2 bits.
         for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {
-            let taken = products_of_power(plain(bits), by_product(product), exponent, None);
+            let taken = products_of_power(plain(bits), Strategy::Product(product), exponent, None);
             assert_eq!(taken, products, "{exponent} at {bits} bits by {product}");
         }
     }
@@ -210,10 +213,26 @@ fn structured_operands_take_rare_paths() {
             assert_eq!(taken, products, "{bases} bases by {exponent} at {bits} bits");
         }
     }
+}
+
+fn sums_and_products_take_rare_paths() {
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
         add_and_subtract(shape(8192, 1, U16), device, 1000)
     });
 
+    for (bits, product, count, paths) in [
+        (131_072, Ntt, 100, &[("TransformCarry", 1000), ("CarryThroughWarp", 10)][..]),
+        (4096, TensorCore, 1000, &[("TileCarries", 500)]),
+        (16384, TensorCore, 100, &[("TileCarries", 50)]),
+    ] {
+        takes(&format!("products by {product}, {bits} bits"), paths, |device| {
+            multiply(plain(bits), Strategy::Product(product), device, count)
+        });
+    }
+}
+
+fn divisions_take_rare_paths() {
+    let inverse = Strategy::ShiftedInverse(Some(Classical));
     let by_lanes = &[
         ("LaneFullLimb", 100),
         ("LaneQuotientCarry", 100),
@@ -255,51 +274,48 @@ fn structured_operands_take_rare_paths() {
             divide(shape(bits, 4, digit), by, device, count)
         });
     }
+}
+
+/// Divisions of rows of which lanes divide the short ones, by classes of lengths.
+fn divisions_by_class_take_rare_paths() {
     let short_divisors = &[("ShortByLanes", 1), ("LaneLastSubtraction", 1)][..];
     let by_class = [short_divisors, &[("FusedClassApart", 1)]].concat();
     for (bits, by, paths) in [
         (32768, blocked(Fused), &by_class[..]),
         (32768, blocked(Fft), short_divisors),
         (65536, blocked(TensorCore), short_divisors),
-        (32768, by_product(TensorCore), short_divisors),
-        (65536, by_product(TensorCore), short_divisors),
+        (32768, Strategy::Product(TensorCore), short_divisors),
+        (65536, Strategy::Product(TensorCore), short_divisors),
     ] {
         takes(&format!("divisions by {by:?}, {bits} bits, in one block"), paths, |_| {
             divide_in_one_block(plain(bits), by, 200)
         });
     }
-    for (bits, product, count, paths) in [
-        (131_072, Ntt, 100, &[("TransformCarry", 1000), ("CarryThroughWarp", 10)][..]),
-        (4096, TensorCore, 1000, &[("TileCarries", 500)]),
-        (16384, TensorCore, 100, &[("TileCarries", 50)]),
-    ] {
-        takes(&format!("products by {product}, {bits} bits"), paths, |device| {
-            multiply(plain(bits), by_product(product), device, count)
-        });
-    }
+}
 
+fn modular_arithmetic_takes_rare_paths() {
     type Modular = fn(Shape, Strategy, &Device, usize) -> Result<()>;
     let modular: [(Modular, _, _, _, &[_]); 6] = [
         (add_modulo, 1024, Strategy::Auto, 2000, &[("OperandBeyondModulus", 1000)]),
         (
             multiply_modulo,
             4096,
-            by_product(Classical),
+            Strategy::Product(Classical),
             1000,
             &[("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)],
         ),
         (
             multiply_modulo,
             32768,
-            by_product(TensorCore),
+            Strategy::Product(TensorCore),
             150,
             &[("FftLongFactors", 10), ("FusedQuotientInDoubt", 10)],
         ),
-        (multiply_modulo, 32768, by_product(Fft), 150, &[("FftLongFactors", 10)]),
+        (multiply_modulo, 32768, Strategy::Product(Fft), 150, &[("FftLongFactors", 10)]),
         (
             square_by_powers,
             32768,
-            by_product(Fft),
+            Strategy::Product(Fft),
             150,
             &[("FftLongResidue", 1), ("FftLastSubtraction", 10)],
         ),
@@ -319,6 +335,9 @@ fn structured_operands_take_rare_paths() {
     takes("special moduli, 1024 bits", &[("FoldIsNegative", 4)], |device| {
         multiply_by_minus_one(plain(1024), device)
     });
+}
+
+fn other_operations_take_rare_paths() {
     takes("gcd, 256 bits", &[("WrongComparison", 10)], |device| {
         common_divisors(plain(256), device, 1000)
     });
@@ -335,6 +354,17 @@ fn structured_operands_take_rare_paths() {
     });
     let long = [("LongCarryThroughWarp", 1), ("LongCarryLooksBack", 1)];
     takes("sums, 4194304 bits", &long, carry_over_long_row);
+}
+
+/// One after the other, since counts are of the process.
+#[test]
+fn structured_operands_take_rare_paths() {
+    powers_take_few_products();
+    sums_and_products_take_rare_paths();
+    divisions_take_rare_paths();
+    divisions_by_class_take_rare_paths();
+    modular_arithmetic_takes_rare_paths();
+    other_operations_take_rare_paths();
     let is_left = |path, count| count == 0 && !OF_UNIT_TESTS.contains(&path);
     let left = counts().into_iter().filter(|&(path, count)| is_left(path, count));
     assert_eq!(left.collect::<Vec<_>>(), [], "paths without rows that take them");
