@@ -42,6 +42,9 @@ struct Prepared {
     /// The lowest row that is even.
     even: Option<usize>,
     form: Form,
+    /// Numbers `k b^n + c` that are no special moduli of folds, one for all rows or one for each;
+    /// empty where they are not known.
+    numbers: Vec<SpecialModulus>,
 }
 
 /// Form of residues.
@@ -84,7 +87,7 @@ impl DynModulus {
         let has_engine = moduli.view().has_engine_of_powers(Op::MulResidues);
         match if has_engine { None } else { recognized(moduli)? } {
             Some(special) => Self::special(moduli.device(), moduli.shape(), &special, rows),
-            None => Self::prepare(moduli, rows, None),
+            None => Self::prepare(moduli, rows, None, &[]),
         }
     }
 
@@ -115,10 +118,16 @@ impl DynModulus {
         let values = values(moduli, shape.bits)?;
         let batch = DynBatch::from_biguints(device, shape, &values)?;
         let special = Special::new(device, shape, moduli, &values, rows.is_none())?;
-        Self::prepare(&batch, rows, special)
+        let numbers = if special.is_some() { &[] } else { moduli };
+        Self::prepare(&batch, rows, special, numbers)
     }
 
-    fn prepare(moduli: &DynBatch, rows: Option<usize>, special: Option<Special>) -> Result<Self> {
+    fn prepare(
+        moduli: &DynBatch,
+        rows: Option<usize>,
+        special: Option<Special>,
+        numbers: &[SpecialModulus],
+    ) -> Result<Self> {
         let view = moduli.view();
         let divisor = match &special {
             // Positive, so that they are divisors; long rows have no reciprocals.
@@ -136,7 +145,7 @@ impl DynModulus {
             }
             _ => Form::Plain,
         };
-        Ok(Self(Arc::new(Prepared { divisor, even, form })))
+        Ok(Self(Arc::new(Prepared { divisor, even, form, numbers: numbers.to_vec() })))
     }
 
     /// Number of rows that have their own modulus; `None` for one modulus for all rows.
@@ -282,21 +291,39 @@ impl DynResidues {
     /// # Errors
     /// As [`Residues::powers_of`].
     pub fn powers_of(base: u32, exponents: &DynBatch, modulus: &DynModulus) -> Result<Self> {
-        let one = BigUint::from(1u32);
-        let (shape, rows) = (modulus.shape(), exponents.len());
-        if let Form::Special(special) = &modulus.0.form {
-            let one = Self::splat(&one, rows, modulus)?;
-            one.rows.view().check_operand(exponents.device(), rows)?;
-            let fitting = one.rows.view().fitting(exponents)?;
-            if let Some(exponents) = fitting.get(exponents)
-                && has_powers(&one.rows)
-                && let Some(power) = special.powers_of(base, &one.rows, exponents)?
-            {
-                return Ok(Self::of_form(power, modulus));
-            }
+        if let Some(power) = Self::special_powers(base, exponents, modulus)? {
+            return Ok(power);
         }
-        let bases = DynBatch::splat(modulus.device(), shape, u64::from(base), rows)?;
+        let (device, shape, rows) = (modulus.device(), modulus.shape(), exponents.len());
+        let bases = DynBatch::splat(device, shape, u64::from(base), rows)?;
         Self::new(&bases, modulus)?.pow(exponents)
+    }
+
+    /// Computes `base^exponents` by folds or in digits; `None` if the moduli have neither, or an
+    /// exponent is longer than the rows.
+    fn special_powers(
+        base: u32,
+        exponents: &DynBatch,
+        modulus: &DynModulus,
+    ) -> Result<Option<Self>> {
+        let Prepared { form, numbers, .. } = &*modulus.0;
+        if !modulus.is_special() && numbers.is_empty() {
+            return Ok(None);
+        }
+        let one = Self::splat(&BigUint::from(1u32), exponents.len(), modulus)?;
+        one.rows.view().check_operand(exponents.device(), exponents.len())?;
+        let fitting = one.rows.view().fitting(exponents)?;
+        let Some(exponents) = fitting.get(exponents).filter(|_| has_powers(&one.rows)) else {
+            return Ok(None);
+        };
+        if let Form::Special(special) = form {
+            let power = special.powers_of(base, &one.rows, exponents)?;
+            return Ok(power.map(|power| Self::of_form(power, modulus)));
+        }
+        let values = values(numbers, modulus.shape().bits)?;
+        let forms = (&numbers[..], &values[..]);
+        let power = exponents.view().powers_modulo_forms(base, forms, || exponents.try_clone())?;
+        power.map(|power| Self::new(&power, modulus)).transpose()
     }
 
     /// Returns the moduli.
@@ -701,7 +728,8 @@ impl<T: Kernels> Residues<T> {
 
     /// Computes `base^exponents`, an exponent for each row. Modulo special moduli of at least
     /// 32768 bits, or 1024 bits on the CPU, a bit of the exponents takes one square; the base then
-    /// costs nothing.
+    /// costs nothing. On a GPU, this also holds for numbers `k b^n + c` of
+    /// [`of_special`](Modulus::of_special) with `b` up to 65532 and small `k` and `c`.
     ///
     /// # Errors
     /// As [`pow`](Self::pow).

@@ -1,5 +1,4 @@
-//! Powers of small bases modulo `k b^n + 1` and `k b^n - 1`, in signed digits to base `t`, a power
-//! of `b`.
+//! Powers of small bases modulo `k b^n + c`, in signed digits to base `t`, a power of `b`.
 //!
 //! A residue of `x` is a row of digits of `x / k` (`kernels/modular/fft/base_digits.cuh`). Digits
 //! have 16 bits, of which numbers to base `t` use `log2(t)`, from 8 to 16. The host converts the
@@ -34,42 +33,62 @@ impl View<'_> {
         base: u32,
         exponents: impl FnOnce() -> Result<DynBatch>,
     ) -> Result<Option<DynBatch>> {
-        let (device, bits) = (self.device(), self.shape().bits);
-        // The CPU computes general powers in less time.
-        if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
+        if self.batch.is_empty() || self.device().backend() == BackendKind::Cpu {
             return Ok(None);
         }
         let Some(first) = SpecialModulus::recognize_base(&self.batch.row(0)?, None) else {
             return Ok(None);
         };
         let rows = self.batch.to_biguints()?;
-        let moduli = on_all_cores(rows.len(), self.shape().bytes(), |row| {
-            let form = SpecialModulus::recognize_base(&rows[row], Some(first.base()));
-            Ok(form.and_then(SpecialModulus::in_digits))
+        let forms = on_all_cores(rows.len(), size_of::<SpecialModulus>(), |row| {
+            Ok(SpecialModulus::recognize_base(&rows[row], Some(first.base())))
         })?;
-        let Some(moduli) = moduli.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let Some(forms) = forms.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        self.powers_modulo_forms(base, (&forms, &rows), exponents)
+    }
+
+    /// Computes `base^exponents`, in the shape and with the number of these rows, modulo numbers `k
+    /// b^n + c` of these forms and values, or one for all rows; `None` if the digits have no kernel
+    /// or are slower.
+    pub(super) fn powers_modulo_forms(
+        &self,
+        base: u32,
+        (forms, values): (&[SpecialModulus], &[BigUint]),
+        exponents: impl FnOnce() -> Result<DynBatch>,
+    ) -> Result<Option<DynBatch>> {
+        let (device, bits) = (self.device(), self.shape().bits);
+        // The CPU computes general powers in less time.
+        if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
+            return Ok(None);
+        }
+        let moduli = forms.iter().map(|form| form.in_digits());
+        let Some(moduli) = moduli.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let takes_all = |shape: &Shape| {
             shape.bits <= MAX_WIDTHS * bits
                 && algorithms(Op::PowSpecialBase, *shape).next().is_some()
                 && moduli.iter().all(|modulus| modulus.takes_digits(base, shape.bits))
         };
         let Some(shape) = widths().find(takes_all) else { return Ok(None) };
-        let ones = on_all_cores(rows.len(), shape.bytes(), |row| {
-            Ok(start(moduli[row], &rows[row], shape))
+        let ones = on_all_cores(moduli.len(), shape.bytes(), |index| {
+            Ok(start(moduli[index], &values[index], shape))
         })?;
         let Some(ones) = ones.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let ones = DynBatch::from_le_bytes(device, shape, &collected(ones.into_iter().flatten())?)?;
-        // Exponents below a number of as many digits fit.
-        let exponents = exponents()?.view().truncated(shape)?;
+        let index = |row: usize| if moduli.len() == 1 { 0 } else { row };
+        let ones = (0..self.len()).flat_map(|row| ones[index(row)].iter().copied());
+        let ones = DynBatch::from_le_bytes(device, shape, &collected(ones)?)?;
+        let given = exponents()?;
+        let fitting = ones.view().fitting(&given)?;
+        let Some(exponents) = fitting.get(&given) else { return Ok(None) };
+        let power = powers_of_digits(Op::PowSpecialBase, ones, base, exponents, &moduli)?;
         let number = |row: usize, value: BigInt| {
-            let n = BigInt::from(rows[row].clone());
-            (value * moduli[row].k()).mod_floor(&n).into_parts().1
+            let n = BigInt::from(values[index(row)].clone());
+            (value * moduli[index(row)].k()).mod_floor(&n).into_parts().1
         };
-        let power = powers_of_digits(Op::PowSpecialBase, ones, base, &exponents, &moduli)?;
         self.numbers_of_digits(&power, &moduli, number).map(Some)
     }
 
-    /// Converts digits to numbers in the shape of these rows: `number` gets a row and its value.
+    /// Converts digits modulo a modulus for each row, or one for all, to numbers in the shape of
+    /// these rows: `number` gets a row and its value.
     pub(super) fn numbers_of_digits(
         &self,
         digits: &DynBatch,
@@ -79,13 +98,14 @@ impl View<'_> {
         let (bytes, size) = (digits.to_le_bytes()?, digits.shape().bytes());
         let numbers = on_all_cores(digits.len(), 4 * size, |row| {
             let digits = &bytes[row * size..][..size];
-            Ok(number(row, value_of_row(digits, moduli[row].base())))
+            Ok(number(row, value_of_row(digits, moduli[row % moduli.len()].base())))
         })?;
         DynBatch::from_biguints(self.device(), self.shape(), numbers)
     }
 }
 
-/// Computes powers of `base` in digits, from those of the residues of 1.
+/// Computes powers of `base` in digits, from those of the residues of 1, by a modulus for each row
+/// or one for all.
 pub(super) fn powers_of_digits(
     op: Op,
     ones: DynBatch,
@@ -93,8 +113,8 @@ pub(super) fn powers_of_digits(
     exponents: &DynBatch,
     moduli: &[SpecialModulus],
 ) -> Result<DynBatch> {
-    let records = records(ones.device(), moduli)?;
-    powers_in_digits(op, ones, base, exponents, (&records, false))
+    let (records, is_broadcast) = (records(ones.device(), moduli)?, moduli.len() == 1);
+    powers_in_digits(op, ones, base, exponents, (&records, is_broadcast))
 }
 
 /// Returns the row of digits of `1 / k` modulo `n`, nearest to 0; `None` if `k` has no inverse.

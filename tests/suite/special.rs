@@ -206,7 +206,8 @@ fn long_rows_are_squared() {
 }
 
 /// Widths whose squares and folds are one kernel, with one part and two parts of transforms, moduli
-/// that the kernel takes and others, and exponents of more bits than a launch reads.
+/// that the kernel takes, those of other bases, others, and exponents of more bits than a launch
+/// reads.
 #[test]
 fn powers_of_small_base_are_computed_by_one_kernel() {
     let mut tally = Tally::new("powers modulo wide special moduli".to_owned());
@@ -229,9 +230,18 @@ fn powers_of_small_base_are_computed_by_one_kernel() {
         ];
         let devices = [BackendKind::Cpu, BackendKind::Simt, BackendKind::Cuda].map(devices);
         let devices = devices.iter().flat_map(|devices| devices.first());
-        // The shim takes long for launches of the wider products.
+        // Numbers of other bases, whose digits take the width or twice as much.
+        let of_base = SpecialModulus::with_base;
+        let by_digits = [
+            of_base(1, 3, top * 5 / 8, 1),
+            of_base(0x15_5555, 10, top * 3 / 11, -7),
+            of_base(6, 97, top / 7, 5003),
+            of_base(1, 65532, top / 16 - 1, -1),
+            of_base(3, 257, 500, 1),
+        ];
+        // The shim takes long for launches of the wider products and digits.
         let lists: &[_] =
-            if bits == 32768 { &[by_one_kernel, by_launches] } else { &[by_one_kernel] };
+            if bits == 32768 { &[by_one_kernel, by_digits, by_launches] } else { &[by_one_kernel] };
         for (device, moduli) in devices.flat_map(|device| lists.iter().map(move |it| (device, it)))
         {
             let what = Context::new(shape, "powers of a base", device);
