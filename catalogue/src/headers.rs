@@ -73,7 +73,13 @@ fn included(line: &str) -> Option<&str> {
 fn code(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(next) = rest.chars().next() {
+    loop {
+        // Most of a header at once: build scripts are built without optimization.
+        let plain = rest.bytes().position(|byte| matches!(byte, b'/' | b'R' | b'"' | b'\''));
+        let (before, from) = rest.split_at(plain.unwrap_or(rest.len()));
+        code.push_str(before);
+        rest = from;
+        let Some(next) = rest.chars().next() else { break };
         let length = if rest.starts_with("//") {
             line_comment(rest)
         } else if rest.starts_with("/*") {
