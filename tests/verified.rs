@@ -1,13 +1,12 @@
 //! Faults of results on handles of [`Device::verified`]: flipped bits do not get through, and a
 //! fault that stays is an error with its row.
 
-use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Device, DigitKind, DynBatch, DynDivisor, DynFixedBase, Error, Faults, Mask, Op, Result, Shape,
+    Device, DigitKind, DynBatch, DynDivisor, DynFixedBase, Error, Faults, Op, Result, Shape,
     SimtOptions, Upset, plan_upset,
 };
 use gpuint_testkit::forms::{Arg, Call, Columns, Form, Returned, Untyped, untyped};
@@ -76,21 +75,8 @@ impl Inputs {
             Op::InverseMod | Op::Jacobi => &self.odd,
             _ => &self.b,
         };
-        let (n, rows) = (if form.takes(Arg::Digit) { DIGIT } else { DISTANCE }, self.a.len());
-        (form.call)(Call {
-            a: &self.a,
-            b,
-            divisor: divisor.as_ref(),
-            n,
-            all: n.into(),
-            each: vec![n.into(); rows],
-            distances: vec![n as usize; rows],
-            out: self.b.try_clone()?,
-            out2: self.b.try_clone()?,
-            mask: Mask::none(self.a.device(), rows)?,
-            words: vec![0; rows],
-            orders: vec![Ordering::Equal; rows],
-        })
+        let n = if form.takes(Arg::Digit) { DIGIT } else { DISTANCE };
+        (form.call)(Call { divisor: divisor.as_ref(), ..Call::new(&self.a, b, n)? })
     }
 }
 

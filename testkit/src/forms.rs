@@ -15,6 +15,7 @@ use gpuint::{
 
 use crate::cases::Expected;
 use crate::launch::Params;
+use crate::operands::ones;
 
 /// Types of an interface.
 pub trait Face: Sized + 'static {
@@ -262,6 +263,31 @@ pub struct Call<'a, F: Face> {
     pub mask: Mask,
     pub words: Vec<u64>,
     pub orders: Vec<Ordering>,
+}
+
+impl<'a> Call<'a, Untyped> {
+    /// Arguments of rows, and a number for all of them. Memory for results holds old values.
+    ///
+    /// # Errors
+    /// Those of new batches.
+    pub fn new(a: &'a DynBatch, b: &'a DynBatch, n: u64) -> Result<Self> {
+        let (device, shape, rows) = (a.device(), a.shape(), a.len());
+        let out = DynBatch::splat(device, shape, &ones(shape.bits), rows)?;
+        Ok(Self {
+            a,
+            b,
+            divisor: None,
+            n,
+            all: n.into(),
+            each: vec![n.into(); rows],
+            distances: vec![usize::try_from(n).unwrap_or(usize::MAX); rows],
+            out2: out.try_clone()?,
+            out,
+            mask: Mask::from_bools(device, &vec![true; rows])?,
+            words: vec![u64::MAX; rows],
+            orders: vec![Ordering::Less; rows],
+        })
+    }
 }
 
 /// Result of an assigning form.

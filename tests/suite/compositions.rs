@@ -80,7 +80,8 @@ pub(crate) fn compose(part: &Part<'_>, composition: &Composition, n: u64) -> Res
         }
         _ => composition.expected(&operands),
     };
-    match (call(part, composition, n), expected) {
+    let (a, b) = (part.a()?, part.b()?);
+    match (Call::new(&a, &b, n).and_then(composition.call), expected) {
         (Ok(columns), Ok(expected)) => compare(part, composition, n, &columns, &expected),
         (got, Err(expected)) => {
             let error = got.map(drop).err();
@@ -93,25 +94,6 @@ pub(crate) fn compose(part: &Part<'_>, composition: &Composition, n: u64) -> Res
         (Err(error), Ok(_)) => return Err(error),
     }
     Ok(())
-}
-
-/// Calls an operation. Memory for results holds old values.
-fn call(part: &Part<'_>, composition: &Composition, n: u64) -> Result<Columns<Untyped>> {
-    let (a, rows) = (part.a()?, part.rows.len());
-    (composition.call)(Call {
-        a: &a,
-        b: &part.b()?,
-        divisor: None,
-        n,
-        all: n.into(),
-        each: Vec::new(),
-        distances: vec![usize::try_from(n).unwrap_or(usize::MAX); rows],
-        out: part.old()?,
-        out2: part.old()?,
-        mask: a.eq_mask(&a)?,
-        words: Vec::new(),
-        orders: Vec::new(),
-    })
 }
 
 fn compare(

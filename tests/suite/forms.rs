@@ -3,14 +3,11 @@
 //! Forms that share a kernel must agree on few rows, for row counts from none to more than one
 //! grid. On many rows the forms of an operation take turns.
 
-use std::cmp::Ordering;
-
 use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Device, DynBatch, DynDivisor, Op, Result, Shape};
 use gpuint_testkit::cases::{self, Draws};
 use gpuint_testkit::forms::{Arg, Call, Columns, Form, Pick, Untyped, untyped};
 use gpuint_testkit::launch::Operands;
-use gpuint_testkit::operands::ones;
 use gpuint_testkit::random::Random;
 
 use crate::setting::{
@@ -127,25 +124,15 @@ impl<'a> Launch<'a> {
         form.op == self.op && is_own && is_single && has_results && form.args.iter().all(fits)
     }
 
-    /// Calls a form. Memory for results holds old values.
+    /// Calls a form.
     fn call(&self, form: &Form<Untyped>) -> Result<Columns<Untyped>> {
-        let Self { shape, device, .. } = *self;
-        let rows = self.a.len();
-        let old = || DynBatch::splat(device, shape, &ones(shape.bits), rows);
         let all = if form.takes(Arg::AllDivisor) { self.all.as_ref() } else { self.second.first() };
         (form.call)(Call {
-            a: &self.a,
-            b: &self.b,
             divisor: self.divisor.as_ref(),
-            n: self.n(form),
             all: all.cloned().unwrap_or_default(),
             each: self.second.clone(),
             distances: self.second.iter().map(|d| d.try_into().unwrap_or(usize::MAX)).collect(),
-            out: old()?,
-            out2: old()?,
-            mask: self.a.eq_mask(&self.a)?,
-            words: vec![u64::MAX; rows],
-            orders: vec![Ordering::Less; rows],
+            ..Call::new(&self.a, &self.b, self.n(form))?
         })
     }
 
