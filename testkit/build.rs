@@ -20,8 +20,8 @@ fn main() -> io::Result<()> {
         let methods = methods.concat();
         let _ = write!(
             text,
-            "/// Passes the methods of `{declaring}!` to a macro, after some tokens: name and kinds \
-             of arguments.\n\
+            "/// Passes the methods of `{declaring}!` to a macro, after some tokens: names and \
+             kinds of arguments.\n\
              #[macro_export]\n\
              macro_rules! {declaring} {{\n    \
                  ($operations:ident $($head:tt)*) => {{\n        \

@@ -283,7 +283,10 @@ fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: 
 
 /// Declares a check of operations on many rows.
 macro_rules! on_many_rows {
-    ($($check:ident = $name:literal $ops:expr, $threads:literal, $least:literal, $widest:literal;)*) => {$(
+    (
+        $($check:ident = $name:literal $ops:expr,
+          $threads:literal, $least:literal, $widest:literal;)*
+    ) => {$(
         struct $check;
 
         impl Check for $check {
@@ -309,7 +312,9 @@ on_many_rows! {
     Exact = "exact quotients and inverses" [Op::DivExact, Op::InverseModPow2], 120_000, 24, true;
     Digits = "quotients by a digit" [Op::DivRemDigit], 60_000, 21, true;
     ModularSums = "modular sums" [Op::AddMod, Op::SubMod, Op::NegMod], 50_000, 15, false;
-    Divisors = "divisors, inverses, symbols" [Op::Gcd, Op::InverseMod, Op::Jacobi], 60_000, 26, false;
+    Divisors = "divisors, inverses, symbols" [
+        Op::Gcd, Op::InverseMod, Op::Jacobi
+    ], 60_000, 26, false;
 }
 
 on_every_backend! {
