@@ -178,4 +178,34 @@ mod tests {
         }
         Ok(())
     }
+
+    /// The function of the CPU, which checks the kernel and is slower than general powers.
+    #[test]
+    fn powers_by_the_cpu_are_those_of_products() -> Result<()> {
+        let device = Device::cpu();
+        let shape = widths().find(|shape| shape.bits == 32768).expect("the width is built");
+        let forms = [
+            SpecialModulus::with_base(715_827_880, 10, 247, -1),
+            SpecialModulus::with_base(5, 257, 2000, -9),
+            SpecialModulus::with_base(1, 65532, 2047, 1),
+        ];
+        let moduli = forms.map(|form| form.in_digits().unwrap());
+        assert!(moduli.iter().all(|modulus| modulus.takes_digits(3, shape.bits)));
+        let values = forms.map(|form| form.value().unwrap());
+        let ones: Vec<u8> = (0..forms.len())
+            .flat_map(|row| start(moduli[row], &values[row], shape).unwrap())
+            .collect();
+        let ones = DynBatch::from_le_bytes(&device, shape, &ones)?;
+        let exponents = [0u32, 1_000_003, 0xfffff].map(BigUint::from);
+        let batch = DynBatch::from_biguints(&device, shape, &exponents)?;
+        let power = powers_of_digits(Op::PowSpecialBase, ones, 3, &batch, &moduli)?;
+        let number = |row: usize, value: BigInt| {
+            (value * moduli[row].k()).mod_floor(&values[row].clone().into()).into_parts().1
+        };
+        let power = batch.view().numbers_of_digits(&power, &moduli, number)?.to_biguints()?;
+        for (row, n) in values.iter().enumerate() {
+            assert_eq!(power[row], BigUint::from(3u32).modpow(&exponents[row], n), "row {row}");
+        }
+        Ok(())
+    }
 }
