@@ -2,7 +2,9 @@
 //! products by one limb.
 //!
 //! Loops handle [`UNROLL`] limbs at a time, so that a carry stays in the CPU's flag within a
-//! block and becomes a value only between two blocks.
+//! block and becomes a value only between two blocks. They count by hand and call no closures:
+//! `cargo test` spends most of its time here, in a build without optimization, which inlines
+//! neither ranges nor `Fn`.
 
 use std::cmp::Ordering;
 
@@ -16,59 +18,82 @@ pub(super) const LEAF_WORK: usize = 1 << 14;
 /// Limbs of a block of a loop with carries.
 const UNROLL: usize = 8;
 
-/// Returns `a + b + carry` and its carry.
-#[inline(always)]
-fn add_carry(a: u64, b: u64, carry: bool) -> (u64, bool) {
-    let (sum, first) = a.overflowing_add(b);
-    let (sum, second) = sum.overflowing_add(carry.into());
-    (sum, first | second)
+/// One limb of a loop with carries.
+trait Step {
+    /// Returns the limb and the carry.
+    fn step(a: u64, b: u64, carry: bool) -> (u64, bool);
 }
 
-/// Returns `a - b - borrow` and its borrow.
-#[inline(always)]
-fn sub_borrow(a: u64, b: u64, borrow: bool) -> (u64, bool) {
-    let (difference, first) = a.overflowing_sub(b);
-    let (difference, second) = difference.overflowing_sub(borrow.into());
-    (difference, first | second)
+/// `a + b + carry`.
+struct Add;
+
+impl Step for Add {
+    #[inline(always)]
+    fn step(a: u64, b: u64, carry: bool) -> (u64, bool) {
+        let (sum, first) = a.overflowing_add(b);
+        let (sum, second) = sum.overflowing_add(carry as u64);
+        (sum, first | second)
+    }
 }
 
-/// Sets `out[i]` to `step(a[i], b[i], carry)` from limb to limb; returns the last carry. The
+/// `a - b - borrow`.
+struct Sub;
+
+impl Step for Sub {
+    #[inline(always)]
+    fn step(a: u64, b: u64, borrow: bool) -> (u64, bool) {
+        let (difference, first) = a.overflowing_sub(b);
+        let (difference, second) = difference.overflowing_sub(borrow as u64);
+        (difference, first | second)
+    }
+}
+
+/// `b - a - borrow`.
+struct SubFrom;
+
+impl Step for SubFrom {
+    #[inline(always)]
+    fn step(a: u64, b: u64, borrow: bool) -> (u64, bool) {
+        Sub::step(b, a, borrow)
+    }
+}
+
+/// Sets `out[i]` to the step of `a[i]` and `b[i]` from limb to limb; returns the last carry. The
 /// slices have one length.
 #[inline(always)]
-fn chain(
-    out: &mut [u64],
-    a: &[u64],
-    b: &[u64],
-    step: impl Fn(u64, u64, bool) -> (u64, bool),
-) -> bool {
+fn chain<S: Step>(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
     let mut carry = false;
     let (out_blocks, out_rest) = out.as_chunks_mut::<UNROLL>();
     let (a_blocks, a_rest) = a.as_chunks::<UNROLL>();
     let (b_blocks, b_rest) = b.as_chunks::<UNROLL>();
     for ((out, a), b) in out_blocks.iter_mut().zip(a_blocks).zip(b_blocks) {
-        for i in 0..UNROLL {
-            (out[i], carry) = step(a[i], b[i], carry);
+        let mut i = 0;
+        while i < UNROLL {
+            (out[i], carry) = S::step(a[i], b[i], carry);
+            i += 1;
         }
     }
     for ((out, &a), &b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
-        (*out, carry) = step(a, b, carry);
+        (*out, carry) = S::step(a, b, carry);
     }
     carry
 }
 
 /// [`chain`] with `a` as the result.
 #[inline(always)]
-fn chain_assign(a: &mut [u64], b: &[u64], step: impl Fn(u64, u64, bool) -> (u64, bool)) -> bool {
+fn chain_assign<S: Step>(a: &mut [u64], b: &[u64]) -> bool {
     let mut carry = false;
     let (a_blocks, a_rest) = a.as_chunks_mut::<UNROLL>();
     let (b_blocks, b_rest) = b.as_chunks::<UNROLL>();
     for (a, b) in a_blocks.iter_mut().zip(b_blocks) {
-        for i in 0..UNROLL {
-            (a[i], carry) = step(a[i], b[i], carry);
+        let mut i = 0;
+        while i < UNROLL {
+            (a[i], carry) = S::step(a[i], b[i], carry);
+            i += 1;
         }
     }
     for (a, &b) in a_rest.iter_mut().zip(b_rest) {
-        (*a, carry) = step(*a, b, carry);
+        (*a, carry) = S::step(*a, b, carry);
     }
     carry
 }
@@ -76,30 +101,30 @@ fn chain_assign(a: &mut [u64], b: &[u64], step: impl Fn(u64, u64, bool) -> (u64,
 /// Sets `out` to `a + b`, all of one length; returns the carry.
 #[inline(never)] // Inlined into a loop over rows, the carries would leave the flag.
 pub(super) fn add(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
-    chain(out, a, b, add_carry)
+    chain::<Add>(out, a, b)
 }
 
 /// Sets `out` to `a - b`, all of one length; returns the borrow.
 #[inline(never)] // As `add`.
 pub(super) fn sub(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
-    chain(out, a, b, sub_borrow)
+    chain::<Sub>(out, a, b)
 }
 
 /// Adds `b` to `a`, which is no shorter; returns the carry out of `a`.
 pub(super) fn add_assign(a: &mut [u64], b: &[u64]) -> bool {
     let (low, high) = a.split_at_mut(b.len());
-    chain_assign(low, b, add_carry) && increment(high)
+    chain_assign::<Add>(low, b) && increment(high)
 }
 
 /// Subtracts `b` from `a`, which is no shorter; returns the borrow out of `a`.
 pub(super) fn sub_assign(a: &mut [u64], b: &[u64]) -> bool {
     let (low, high) = a.split_at_mut(b.len());
-    chain_assign(low, b, sub_borrow) && decrement(high)
+    chain_assign::<Sub>(low, b) && decrement(high)
 }
 
 /// Sets `a` to `b - a`, both of one length; returns the borrow.
 pub(super) fn sub_from_assign(a: &mut [u64], b: &[u64]) -> bool {
-    chain_assign(a, b, |a, b, borrow| sub_borrow(b, a, borrow))
+    chain_assign::<SubFrom>(a, b)
 }
 
 /// Adds 1; returns the carry.
@@ -147,44 +172,43 @@ pub(super) fn compare(a: &[u64], b: &[u64]) -> Ordering {
 /// `(B^n - 1) + (B^n - 1)(B - 1) < B^(n+1)`.
 #[inline]
 pub(super) fn add_product(out: &mut [u64], a: &[u64], limb: u64) -> u64 {
-    accumulate(out, a, limb, add_carry)
+    accumulate::<Add>(out, a, limb)
 }
 
 /// Subtracts `a * limb` from `out`, both of one length; returns the limb to subtract above.
 #[inline]
 pub(super) fn sub_product(out: &mut [u64], a: &[u64], limb: u64) -> u64 {
-    accumulate(out, a, limb, sub_borrow)
+    accumulate::<Sub>(out, a, limb)
 }
 
 #[inline(always)]
-fn accumulate(
-    out: &mut [u64],
-    a: &[u64],
-    limb: u64,
-    step: impl Fn(u64, u64, bool) -> (u64, bool),
-) -> u64 {
+fn accumulate<S: Step>(out: &mut [u64], a: &[u64], limb: u64) -> u64 {
     let mut above = 0;
     let (out_blocks, out_rest) = out.as_chunks_mut::<UNROLL>();
     let (a_blocks, a_rest) = a.as_chunks::<UNROLL>();
     for (out, a) in out_blocks.iter_mut().zip(a_blocks) {
         let mut products = [0; UNROLL];
         let mut carry = false;
-        for i in 0..UNROLL {
-            let product = u128::from(a[i]) * u128::from(limb);
-            (products[i], carry) = add_carry(product as u64, above, carry);
+        let mut i = 0;
+        while i < UNROLL {
+            let product = a[i] as u128 * limb as u128;
+            (products[i], carry) = Add::step(product as u64, above, carry);
             above = (product >> LIMB_BITS) as u64;
+            i += 1;
         }
         above += u64::from(carry);
         let mut carry = false;
-        for i in 0..UNROLL {
-            (out[i], carry) = step(out[i], products[i], carry);
+        let mut i = 0;
+        while i < UNROLL {
+            (out[i], carry) = S::step(out[i], products[i], carry);
+            i += 1;
         }
         above += u64::from(carry);
     }
     for (out, &a) in out_rest.iter_mut().zip(a_rest) {
         let product = u128::from(a) * u128::from(limb) + u128::from(above);
         let carry;
-        (*out, carry) = step(*out, product as u64, false);
+        (*out, carry) = S::step(*out, product as u64, false);
         above = (product >> LIMB_BITS) as u64 + u64::from(carry);
     }
     above
