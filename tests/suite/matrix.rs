@@ -87,10 +87,11 @@ impl Check for ManyRows {
     const NAME: &str = "many rows";
     const WIDEST: bool = false;
 
+    fn takes(shape: Shape, _: BackendKind) -> bool {
+        shape.bits <= 1024
+    }
+
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        if shape.bits > 1024 {
-            return;
-        }
         let device = &setting.devices()[0];
         let what = Context::new(shape, "many rows", device);
         tally.attempt(&what, MANY, |tally| {

@@ -3,8 +3,8 @@
 //! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows
 //! (0.05 by default, for a run of minutes; 1 nightly),
-//! `GPUINT_TEST_TURN` is the turn of an ordinary run, which has one shape of each width and every
-//! other one of the wide widths (the number of the day),
+//! `GPUINT_TEST_TURN` is the turn of an ordinary run, which has every other width and one shape of
+//! each (the number of the day),
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
 //! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
 //! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
@@ -83,6 +83,11 @@ pub(crate) fn turn() -> usize {
 /// Selects one of the items in an ordinary run, by turns, and else all.
 pub(crate) fn in_turn<T>(items: &[T]) -> &[T] {
     if is_ordinary() { &items[turn() % items.len()..][..1] } else { items }
+}
+
+/// Selects every other item in an ordinary run, by turns, and else all.
+pub(crate) fn half_in_turn<T>(items: Vec<T>) -> Vec<T> {
+    if is_ordinary() { items.into_iter().skip(turn() % 2).step_by(2).collect() } else { items }
 }
 
 /// True for a run with all rows (nightly), which also repeats what few shapes show.
@@ -188,15 +193,14 @@ impl Setting {
         &self.devices
     }
 
-    /// The shapes of this digit that are tested.
+    /// The shapes of this digit that are tested, of which an ordinary run takes turns.
     fn shapes(&self) -> Vec<Shape> {
         let tested = number("GPUINT_TEST_MIN_BITS", 0)..=widest();
         let is_tested = |shape: &&Shape| shape.digit == self.digit && tested.contains(&shape.bits);
         if !JIT.is_empty() {
             return JIT.iter().filter(is_tested).copied().collect();
         }
-        let shapes = shapes().iter().filter(is_tested).copied().collect();
-        if is_ordinary() { by_turns(shapes, turn()) } else { shapes }
+        shapes().iter().filter(is_tested).copied().collect()
     }
 
     /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
@@ -425,19 +429,16 @@ impl<A: Column, B: Column, C: Column> Column for (A, B, C) {
     }
 }
 
-/// Selects one shape of each width, with another Q from width to width and from turn to turn, and
-/// every other one of the wide widths.
+/// Selects every other width, and one shape of each, with another Q from width to width and from
+/// turn to turn.
 fn by_turns(shapes: Vec<Shape>, turn: usize) -> Vec<Shape> {
-    /// Widths above it are wide: they have half of the time of a run.
-    const NARROW: usize = 8192;
     let mut widths = BTreeMap::<usize, Vec<Shape>>::new();
     for shape in shapes {
         widths.entry(shape.bits).or_default().push(shape);
     }
-    let is_in_turn =
-        |&(index, (bits, _)): &(usize, (&usize, _))| *bits <= NARROW || index % 2 == turn % 2;
-    let widths = widths.iter().enumerate().filter(is_in_turn);
-    widths.map(|(index, (_, shapes))| shapes[(index + turn / 2) % shapes.len()]).collect()
+    let step = if widths.len() > 1 { 2 } else { 1 };
+    let widths = widths.values().enumerate().skip(turn % step).step_by(step);
+    widths.map(|(index, shapes)| shapes[(index + turn / 2) % shapes.len()]).collect()
 }
 
 /// A check that runs at every shape.
@@ -464,6 +465,9 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     shapes.retain(|&shape| C::takes(shape, backend));
     if is_any && shapes.is_empty() {
         return skip(&tally.name, "every shape takes too long in an ordinary run");
+    }
+    if is_ordinary() && JIT.is_empty() {
+        shapes = by_turns(shapes, turn());
     }
     for shape in shapes {
         let start = Instant::now();
