@@ -1,9 +1,8 @@
 //! A host without spare memory or threads: calls return an error and never abort.
 #![cfg(target_os = "linux")]
 
-use std::fs;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{

@@ -42,8 +42,8 @@ const BLOCK_TIME: Duration = Duration::from_secs(2);
 /// Candidates of a batch that are evaluated at first, and at a time: with each step twice as many.
 const FIRST_STEP: usize = 16;
 const LAST_STEP: usize = 1 << 14;
-/// Cost of the batches of wide candidates, which fill the devices, in costs of other batches: a wave
-/// of rows of 2^18 bits has 60.
+/// Cost of the batches of wide candidates, which fill the devices, in costs of other batches: a
+/// wave of rows of 2^18 bits has 60.
 const MAX_COSTS: f64 = 64.0;
 /// Tests in waves from which an incomplete wave is a small part of the time.
 const MAX_WAVES: usize = 16;
