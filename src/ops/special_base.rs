@@ -25,6 +25,11 @@ use crate::special::SpecialModulus;
 /// seven of twice the width of the rows.
 const MAX_WIDTHS: usize = 2;
 
+/// Widest digits that have room in shared memory: a square in wider ones takes 2.7 times as long,
+/// and they serve rows of their own width only (an H200: 24.6 powers a second of rows of 131072
+/// bits, where general products have 40.8).
+const MAX_SHARED_BITS: usize = 131_072;
+
 impl View<'_> {
     /// Computes `base^exponents` modulo the rows, which are numbers `k b^n + 1` or `k b^n - 1`;
     /// `None` if they are not, or the digits have no kernel or are slower.
@@ -64,7 +69,7 @@ impl View<'_> {
         let moduli = forms.iter().map(|form| form.in_digits());
         let Some(moduli) = moduli.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let takes_all = |shape: &Shape| {
-            shape.bits <= MAX_WIDTHS * bits
+            shape.bits <= bits.max(MAX_SHARED_BITS.min(MAX_WIDTHS * bits))
                 && algorithms(Op::PowSpecialBase, *shape).next().is_some()
                 && moduli.iter().all(|modulus| modulus.takes_digits(base, shape.bits))
         };

@@ -343,8 +343,8 @@ fn hostile_pairs(bits: usize) -> Vec<(String, [BigUint; 2])> {
 }
 
 /// Compares the warp instructions of kernels of Euclid's algorithm for hostile pairs, each kind
-/// alone in a warp and all together, with those for random ones. Both fill warps. Other operations of
-/// the kind are composed of these and of divisions. Half-gcds make a pass for each quotient that
+/// alone in a warp and all together, with those for random ones. Both fill warps. Other operations
+/// of the kind are composed of these and of divisions. Half-gcds make a pass for each quotient that
 /// the leading bits do not determine.
 fn check_hostile_rows(
     bits: usize,
