@@ -82,8 +82,8 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
   static constexpr u32 STEPS = 15;
   static constexpr u32 CHUNK = 2;  // limbs between two looks at the length
   // Bounds of the second round: of the highest limb after the first, and of both words.
-  static constexpr u32 LEAST_TOP = 1u << 16, LEAST_WORD = 1u << (STEPS + 5);
-  static constexpr u32 MOST = round_up(LIMBS, CHUNK);
+  static constexpr u32 MIN_TOP = 1u << 16, MIN_WORD = 1u << (STEPS + 5);
+  static constexpr u32 MAX_LENGTH = round_up(LIMBS, CHUNK);
 
   // Entries of x and y in a row of a matrix, of opposite signs.
   struct Row {
@@ -155,7 +155,7 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
       u32 any = 0;
       GPUINT_UNROLL(LIMBS)
       for (u32 i = 0; i < LIMBS; ++i) any |= x[i] | y[i];
-      length = MOST;
+      length = MAX_LENGTH;
       u32 zeros = 0;
       if (any != 0) {
         GPUINT_UNROLL(1)
@@ -195,7 +195,7 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
 
     // Does a pass of one or two rounds. Returns false if a is zero.
     GPUINT_DEVICE bool pass() {
-      Leading t = leading<MOST>();
+      Leading t = leading<MAX_LENGTH>();
       const bool is_exact = length == CHUNK;
       u32 a, b;
       t.words(is_x_odd, a, b);
@@ -204,7 +204,7 @@ struct BinaryGcd : ThreadRows<S, GcdPolicy::THREADS, GcdPolicy::registers(S::BIT
       u32 shift = STEPS;
       const bool is_right = t.transform(m, STEPS, CHUNK) == 0;
       const u32 top = t.words(is_x_odd, a, b);
-      if (is_right && (is_exact || (top >= LEAST_TOP && min_of(a, b) >= LEAST_WORD))) {
+      if (is_right && (is_exact || (top >= MIN_TOP && min_of(a, b) >= MIN_WORD))) {
         const Matrix n = steps(a, b);
         m = {
             {n.of_x.x * m.of_x.x + n.of_x.y * m.of_y.x, n.of_x.x * m.of_x.y + n.of_x.y * m.of_y.y},

@@ -12,12 +12,12 @@ use crate::threads;
 /// Bytes of a large page.
 const LARGE: usize = 2 << 20;
 /// Minimum number of bytes that have large pages.
-const LEAST: usize = 16 * LARGE;
+const MIN_BYTES: usize = 16 * LARGE;
 
 /// Requests large pages for new memory, and makes them by all threads: each writes a value of
 /// `zero` to a page. Nothing has written to the memory.
 pub(super) fn touch<V: Send>(values: &mut [V], zero: impl Fn() -> V + Sync) {
-    if size_of_val(values) < LEAST || !are_requested(values) {
+    if size_of_val(values) < MIN_BYTES || !are_requested(values) {
         return;
     }
     // No two parts begin in the same page.
@@ -74,7 +74,7 @@ mod tests {
         if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
             return gpuint_skip::skip("huge pages", "the kernel has none");
         }
-        let bytes: Vec<u8> = zeroed_pages(2 * LEAST).unwrap();
+        let bytes: Vec<u8> = zeroed_pages(2 * MIN_BYTES).unwrap();
         assert!(is_advised(&bytes));
         assert!(bytes.iter().all(|&byte| byte == 0));
     }

@@ -13,8 +13,8 @@
 
 use super::limbs::{LIMB_BITS, compare, sub_assign};
 
-/// Most limbs of a square.
-const MOST: usize = 32;
+/// Maximum number of limbs of a square.
+const MAX_LIMBS: usize = 32;
 
 /// Sets `x` to `x y / R mod n`, or to `x^2 / R mod n` without a `y`, where one factor is less than
 /// `n` and the other less than `R`. `inverse` is `-1 / n` modulo the base, and all numbers are as
@@ -69,7 +69,7 @@ fn multiply_limbs<const N: usize>(x: &mut [u64], y: &[u64], n: &[u64], inverse: 
 /// [`multiply`] without a `y` for `N` limbs; returns false if a slice is shorter.
 fn square_limbs<const N: usize>(x: &mut [u64], n: &[u64], inverse: u64) -> bool {
     let (Some(x), Some(n)) = (x.first_chunk_mut::<N>(), n.first_chunk::<N>()) else { return false };
-    let mut t = [0; 2 * MOST];
+    let mut t = [0; 2 * MAX_LIMBS];
     for i in 0..N {
         let mut carry = 0;
         for j in i + 1..N {
