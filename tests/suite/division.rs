@@ -2,7 +2,7 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Product, Result, Shape,
+    Algorithm, BackendKind, Device, DynBatch, DynDivisor, Error, Mask, Op, Product, Result, Shape,
     Strategy, is_offered,
 };
 use num_traits::Zero;
@@ -11,7 +11,7 @@ use crate::modular::divide_by;
 use crate::setting::{
     Check, Context, Hex, Part, Rows, Setting, Tally, first, on_every_backend, second,
 };
-use gpuint_testkit::operands::{DIVISIONS, Row, ones};
+use gpuint_testkit::operands::{DIVISIONS, EXACT, Row, ones};
 use gpuint_testkit::oracle;
 
 /// On at least 10^5 rows of each digit, most of them narrow.
@@ -191,4 +191,35 @@ impl Check for ByFused {
     }
 }
 
-on_every_backend! { structured: Structured, by_transforms: ByTransforms, by_fused: ByFused, }
+/// Exact quotients beside rows that their divisors do not divide, whose quotients are unspecified
+/// without a mask.
+struct Exact;
+
+impl Check for Exact {
+    const NAME: &str = "div_exact";
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(16);
+        setting.each_part(shape, EXACT, count, tally, |part| {
+            let (u, v, mut quotients) = (part.a()?, part.b()?, part.old()?);
+            let zero = part.rows.iter().position(|row| row.b.is_zero());
+            let error = zero.map(|row| Error::DivisionByZero { row });
+            part.expect("div_exact", u.div_exact_into(&v, &mut quotients).err(), error);
+            for (row, got) in part.rows.iter().zip(quotients.to_biguints()?) {
+                let expected = oracle::div_exact(&row.a, &row.b);
+                part.row(expected.as_ref().is_none_or(|expected| got == *expected), || {
+                    let row = part.what("div_exact").row(row);
+                    format!("{row}\n  {got:x}, not {expected:x?}")
+                });
+            }
+            Ok(())
+        });
+    }
+}
+
+on_every_backend! {
+    structured: Structured,
+    by_transforms: ByTransforms,
+    by_fused: ByFused,
+    exact: Exact,
+}
