@@ -150,7 +150,7 @@ impl SpecialModulus {
         let base = u64::from(self.base);
         let fits = |exponent: &u32| base.pow(*exponent) <= u64::from(MAX_BASE);
         let exponent = (1..=u16::BITS).take_while(fits).last().filter(|_| base > 1)?;
-        // The digits that are left over multiply k, or those that lack the number.
+        // With n = q e + r, either b^r multiplies k, or the number is multiplied by b^(e - r).
         let (q, over) = (self.n / exponent, self.n % exponent);
         let lacking = exponent - over;
         let (k, q, c) = if over <= lacking {

@@ -1,8 +1,8 @@
 //! Absurd arguments, and a host without memory: every call returns, with a result or an error, and
 //! none panics or aborts.
 //!
-//! The operations are those that `src/ops` declares by the macros `faces!`, `residue_faces!` and
-//! `signed_faces!`; the test kit lists them (`testkit/build.rs`).
+//! The test kit lists the operations that the macros `faces!`, `residue_faces!` and `signed_faces!`
+//! of `src/ops` declare (`testkit/build.rs`).
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -443,7 +443,7 @@ fn starve_with(all: &Arguments, name: &str, call: impl Fn(&Arguments) -> Result<
 
 #[test]
 fn operations_without_memory_return_errors() {
-    // In a process of its own: other tests need memory.
+    // In a separate process: other tests need memory.
     alone(&[("RAYON_NUM_THREADS", "2".as_ref())], || {
         // A list of words has a counted length.
         let all = Arguments::new(&Device::cpu(), 256, COUNTED_BYTES / 8 + 8);

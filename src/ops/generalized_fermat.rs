@@ -9,7 +9,6 @@ use num_bigint::{BigInt, Sign};
 
 use super::View;
 use super::special_base::powers_of_digits;
-use crate::backend::BackendKind;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::interrupt::on_all_cores;
@@ -25,16 +24,15 @@ const DIGIT_BITS: usize = 16;
 const MIN_BITS_OF_DIGIT: usize = 8;
 
 impl View<'_> {
-    /// Computes `base^exponents` modulo the rows, which are generalized Fermat numbers of one
-    /// exponent; `None` if they are not, or the digits have no kernel or are slower.
+    /// Computes `base^exponents` modulo rows that are generalized Fermat numbers of one exponent;
+    /// `None` if a row is another number, or the digits have no kernel or are slower.
     pub(super) fn powers_modulo_fermat(
         &self,
         base: u32,
         exponents: impl FnOnce() -> Result<DynBatch>,
     ) -> Result<Option<DynBatch>> {
         let (device, bits) = (self.device(), self.shape().bits);
-        // The CPU computes general powers in less time.
-        if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
+        if !self.has_digits() {
             return Ok(None);
         }
         // Most rows are of other forms, and are not copied.
@@ -45,7 +43,7 @@ impl View<'_> {
         let forms = on_all_cores(rows.len(), self.shape().bytes(), |row| {
             Ok(SpecialModulus::recognize_fermat(&rows[row]))
         })?;
-        let Some((shape, moduli)) = in_digits(forms, base, bits) else { return Ok(None) };
+        let Some((shape, moduli)) = of_one_exponent(forms, base, bits) else { return Ok(None) };
         // Exponents below a number b^q + 1, b < 2^16, fit.
         let exponents = exponents()?.view().truncated(shape)?;
         let one = DynBatch::splat(device, shape, 1, self.len())?;
@@ -61,7 +59,7 @@ impl View<'_> {
 
 /// Returns the shape of digits of rows of `bits` bits and the rows' moduli, of one exponent; `None`
 /// if a row has none, or the digits do not fit, have no kernel or are slower.
-fn in_digits(
+fn of_one_exponent(
     forms: Vec<Option<SpecialModulus>>,
     factor: u32,
     bits: usize,
@@ -90,7 +88,8 @@ mod tests {
         let form = |base, n| Some(SpecialModulus::with_base(1, base, n, 1));
         let n = 4096;
         let bits = 65536;
-        let Some((shape, moduli)) = in_digits(vec![form(60514, n), form(246, 2 * n)], 3, bits)
+        let Some((shape, moduli)) =
+            of_one_exponent(vec![form(60514, n), form(246, 2 * n)], 3, bits)
         else {
             panic!("the digits have a kernel");
         };
@@ -100,8 +99,8 @@ mod tests {
             [form(60514, n), form(60516, n)]
         );
         // One row of another form, a base of more than 16 bits, and digits of few bits.
-        assert_eq!(in_digits(vec![form(60514, n), None], 3, bits), None);
-        assert_eq!(in_digits(vec![form(60514, n), form(258, 2 * n)], 3, bits), None);
-        assert_eq!(in_digits(vec![form(6, n)], 3, 16384), None);
+        assert_eq!(of_one_exponent(vec![form(60514, n), None], 3, bits), None);
+        assert_eq!(of_one_exponent(vec![form(60514, n), form(258, 2 * n)], 3, bits), None);
+        assert_eq!(of_one_exponent(vec![form(6, n)], 3, 16384), None);
     }
 }

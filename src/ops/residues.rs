@@ -42,8 +42,8 @@ struct Prepared {
     /// The lowest row that is even.
     even: Option<usize>,
     form: Form,
-    /// Numbers `k b^n + c` that are no special moduli of folds, one for all rows or one for each;
-    /// empty where they are not known.
+    /// Forms `k b^n + c` of moduli without folds, one for all rows or one for each; empty for other
+    /// moduli.
     numbers: Vec<SpecialModulus>,
 }
 
@@ -320,9 +320,9 @@ impl DynResidues {
             let power = special.powers_of(base, &one.rows, exponents)?;
             return Ok(power.map(|power| Self::of_form(power, modulus)));
         }
-        let values = values(numbers, modulus.shape().bits)?;
-        let forms = (&numbers[..], &values[..]);
-        let power = exponents.view().powers_modulo_forms(base, forms, || exponents.try_clone())?;
+        let values = || values(numbers, modulus.shape().bits);
+        let exponents = || exponents.try_clone();
+        let power = one.rows.view().powers_modulo_forms(base, (numbers, values), exponents)?;
         power.map(|power| Self::new(&power, modulus)).transpose()
     }
 

@@ -19,6 +19,7 @@ use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::interrupt::on_all_cores;
 use crate::kernel::algorithms;
 use crate::special::SpecialModulus;
 use crate::strategy::Strategy;
@@ -57,14 +58,14 @@ pub(super) struct Special {
 /// [`TooWide`](Error::TooWide), with a lower bound of its bits, for a modulus whose bound exceeds
 /// the width: computing it might take hours.
 pub(super) fn values(moduli: &[SpecialModulus], width: usize) -> Result<Vec<BigUint>> {
-    let value = |(row, modulus): (usize, &SpecialModulus)| {
-        let bits = modulus.min_bits();
+    // A power and its products.
+    on_all_cores(moduli.len(), width / 2, |row| {
+        let bits = moduli[row].min_bits();
         if bits > width as u64 {
             return Err(Error::TooWide { row, bits, width });
         }
-        modulus.value().ok_or(Error::DivisionByZero { row })
-    };
-    moduli.iter().enumerate().map(value).collect()
+        moduli[row].value().ok_or(Error::DivisionByZero { row })
+    })
 }
 
 /// Returns the forms of rows; `None` if one of them has no form, or the device no folds.

@@ -26,19 +26,19 @@ use crate::special::SpecialModulus;
 const MAX_WIDTHS: usize = 2;
 
 /// Widest digits that have room in shared memory: a square in wider ones takes 2.7 times as long,
-/// and they serve rows of their own width only (an H200: 24.6 powers a second of rows of 131072
-/// bits, where general products have 40.8).
+/// and only rows of the same width have them. H200, 2026-11-28: 24.6 powers a second of rows of
+/// 131072 bits in digits of 262144, 40.8 by general products.
 const MAX_SHARED_BITS: usize = 131_072;
 
 impl View<'_> {
-    /// Computes `base^exponents` modulo the rows, which are numbers `k b^n + 1` or `k b^n - 1`;
-    /// `None` if they are not, or the digits have no kernel or are slower.
+    /// Computes `base^exponents` modulo rows of the forms `k b^n + 1` and `k b^n - 1`; `None` if a
+    /// row has another form, or the digits have no kernel or are slower.
     pub(super) fn powers_modulo_base(
         &self,
         base: u32,
         exponents: impl FnOnce() -> Result<DynBatch>,
     ) -> Result<Option<DynBatch>> {
-        if self.batch.is_empty() || self.device().backend() == BackendKind::Cpu {
+        if !self.has_digits() {
             return Ok(None);
         }
         let Some(first) = SpecialModulus::recognize_base(&self.batch.row(0)?, None) else {
@@ -49,31 +49,33 @@ impl View<'_> {
             Ok(SpecialModulus::recognize_base(&rows[row], Some(first.base())))
         })?;
         let Some(forms) = forms.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        self.powers_modulo_forms(base, (&forms, &rows), exponents)
+        self.powers_modulo_forms(base, (&forms, || Ok(rows)), exponents)
     }
 
-    /// Computes `base^exponents`, in the shape and with the number of these rows, modulo numbers `k
-    /// b^n + c` of these forms and values, or one for all rows; `None` if the digits have no kernel
-    /// or are slower.
+    /// Returns true if the device computes powers in digits. The CPU computes general powers in
+    /// less time.
+    pub(super) fn has_digits(&self) -> bool {
+        !self.batch.is_empty() && self.device().backend() != BackendKind::Cpu
+    }
+
+    /// Computes `base^exponents`, in the shape and with the number of these rows. `forms` has a
+    /// modulus `k b^n + c` for each row, or one for all rows, and `values` computes the moduli.
+    /// `None` if the digits have no kernel or are slower.
     pub(super) fn powers_modulo_forms(
         &self,
         base: u32,
-        (forms, values): (&[SpecialModulus], &[BigUint]),
+        (forms, values): (&[SpecialModulus], impl FnOnce() -> Result<Vec<BigUint>>),
         exponents: impl FnOnce() -> Result<DynBatch>,
     ) -> Result<Option<DynBatch>> {
-        let (device, bits) = (self.device(), self.shape().bits);
-        // The CPU computes general powers in less time.
-        if self.batch.is_empty() || device.backend() == BackendKind::Cpu {
+        if !self.has_digits() {
             return Ok(None);
         }
         let moduli = forms.iter().map(|form| form.in_digits());
         let Some(moduli) = moduli.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let takes_all = |shape: &Shape| {
-            shape.bits <= bits.max(MAX_SHARED_BITS.min(MAX_WIDTHS * bits))
-                && algorithms(Op::PowSpecialBase, *shape).next().is_some()
-                && moduli.iter().all(|modulus| modulus.takes_digits(base, shape.bits))
+        let Some(shape) = shape_of_digits(&moduli, base, self.shape().bits) else {
+            return Ok(None);
         };
-        let Some(shape) = widths().find(takes_all) else { return Ok(None) };
+        let (device, values) = (self.device(), values()?);
         let ones = on_all_cores(moduli.len(), shape.bytes(), |index| {
             Ok(start(moduli[index], &values[index], shape))
         })?;
@@ -109,8 +111,19 @@ impl View<'_> {
     }
 }
 
-/// Computes powers of `base` in digits, from those of the residues of 1, by a modulus for each row
-/// or one for all.
+/// Returns the shape of the digits of rows of `bits` bits; `None` if the digits have no kernel or
+/// are slower.
+fn shape_of_digits(moduli: &[SpecialModulus], factor: u32, bits: usize) -> Option<Shape> {
+    let most = bits.max(MAX_SHARED_BITS.min(MAX_WIDTHS * bits));
+    widths().find(|shape| {
+        shape.bits <= most
+            && algorithms(Op::PowSpecialBase, *shape).next().is_some()
+            && moduli.iter().all(|modulus| modulus.takes_digits(factor, shape.bits))
+    })
+}
+
+/// Computes powers of `base` in digits, from the digits of the residues of 1. `moduli` has a
+/// modulus for each row, or one for all rows.
 pub(super) fn powers_of_digits(
     op: Op,
     ones: DynBatch,
@@ -132,6 +145,26 @@ fn start(modulus: SpecialModulus, n: &BigUint, shape: Shape) -> Option<Vec<u8>> 
         BigInt::from(inverse)
     };
     Some(row_of(&value, modulus.base(), shape.bits / 16))
+}
+
+#[cfg(test)]
+mod shape_tests {
+    use super::*;
+
+    #[test]
+    fn digits_wider_than_rows_fit_shared_memory() {
+        let bits_of_digits = |n: u32, bits: usize| {
+            let modulus = SpecialModulus::with_base(3, 10_000, n, 1);
+            shape_of_digits(&[modulus], 3, bits).map(|shape| shape.bits)
+        };
+        assert_eq!(bits_of_digits(2040, 32_768), Some(32_768));
+        assert_eq!(bits_of_digits(2400, 32_768), Some(65_536));
+        assert_eq!(bits_of_digits(4900, 65_536), Some(131_072));
+        assert_eq!(bits_of_digits(8100, 131_072), Some(131_072));
+        assert_eq!(bits_of_digits(9800, 131_072), None);
+        assert_eq!(bits_of_digits(16_300, 262_144), Some(262_144));
+        assert_eq!(bits_of_digits(19_600, 262_144), None);
+    }
 }
 
 #[cfg(all(test, feature = "simt"))]

@@ -81,7 +81,7 @@ pub struct Batches<'a> {
 /// Reason why a row has no result.
 enum Fail {
     ZeroDivisor,
-    /// Bits of the result; [`ANY`] if they are not computed.
+    /// Bits of the result; [`ANY`] for an unknown number.
     TooWide(u64),
 }
 

@@ -9,7 +9,7 @@ const VARIABLE: &str = "GPUINT_TEST_ALONE";
 /// Lines of the output that are shown.
 const SHOWN: usize = 40;
 
-/// Runs the test of this thread in a process of its own, with some variables.
+/// Runs the test of this thread in a separate process, with these environment variables.
 ///
 /// # Panics
 /// If it fails there, with the last lines of its output.

@@ -67,7 +67,7 @@ pub(crate) fn batch(device: &Device, values: &[BigUint], bits: usize) -> DynBatc
     DynBatch::from_biguints(device, shape, values).unwrap()
 }
 
-/// Operations on the halves of products, and on the rows as they are.
+/// Operations with a product, and operations in linear time.
 pub(crate) const MULTIPLYING: &[Op] = &[Op::MulLo, Op::SquareLo, Op::MulCyclic, Op::MulWide];
 pub(crate) const LINEAR: &[Op] = &[
     Op::Add,

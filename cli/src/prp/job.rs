@@ -212,8 +212,8 @@ impl Producer<'_, '_> {
     }
 }
 
-/// Returns the number of tests of so many bits that GPUs compute at once, which compute `wave`
-/// tests of [`WAVE_BITS`] bits.
+/// Returns the number of tests of `bits` bits that the GPUs compute at once. `wave` is this number
+/// for tests of [`WAVE_BITS`] bits.
 fn wave_of(wave: usize, bits: u64) -> usize {
     wave * (WAVE_BITS / bits.clamp(1, WAVE_BITS).next_power_of_two()) as usize
 }

@@ -7,8 +7,8 @@
 // device memory. A window has as many digits as the block takes at a time, 16 a thread.
 //
 // Chunks. A thread has the 16 digits of a chunk; chunks end at digit q, so that the lowest one
-// begins 0 .. 15 digits below digit 0. Chains of carries run over the columns of a chunk. The chunk
-// above adds the carries that are left, after a barrier: the carries of a row are not resolved.
+// begins 0 .. 15 digits below digit 0. Chains of carries run over the columns of a chunk. After a
+// barrier, the chunk above adds the last carries: the carries of a row are not resolved.
 //
 // Exactness. The squares of the digits add up to less than 2^30 (D + 400): columns are near
 // integers, as those of product.cuh.
@@ -71,7 +71,7 @@ struct DigitSquares {
     i64 top;    // the number at digit q, without the carry of the highest chunk
   };
 
-  // Replaces the row x by m k x^2 modulo k t^q + c, for the factor m. `reduction` has
+  // Replaces the row x by m k x^2 modulo k t^q + c, for the factor m. `reduction` has the members
   // divide(modulus, q in the window, m), a Quotient; add_columns(modulus, first chunk, chunks, m,
   // Q), the digits from columns of a window; add_carries(modulus, chunks, m, top), the carries
   // between chunks.

@@ -5,7 +5,7 @@
 
 namespace gpuint {
 
-// The factors of squares are those of PowSpecial.
+// Squares have the factors of PowSpecial.
 template <class S>
 struct PowSpecialBase : PowersInDigits<S, BaseDigits<S>> {};
 
