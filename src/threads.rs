@@ -56,6 +56,14 @@ pub(crate) fn count() -> usize {
 /// Runs `work`, whose operations of rayon use the threads of this process. Where no thread can
 /// start, the calling thread does all of it.
 pub fn install<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let (mut work, mut result) = (Some(work), None);
+    run(&mut || result = work.take().map(|work| work()));
+    result.unwrap_or_else(|| unreachable!("a panic of the work goes on in `run`"))
+}
+
+/// Runs `work` once. A function for all types of work: the code of rayon that hands one over to a
+/// pool is long, and took a tenth of this crate's compilation.
+fn run(work: &mut (dyn FnMut() + Send)) {
     thread_local! {
         /// A pool of the calling thread alone; `None` in a thread of another pool.
         static ALONE: Option<ThreadPool> =
@@ -76,22 +84,27 @@ pub(crate) fn install_polled<R: Send>(
     interval: Duration,
     mut poll: impl FnMut(),
 ) -> R {
+    let (mut work, mut result) = (Some(work), None);
+    run_polled(&mut || result = work.take().map(|work| work()), interval, &mut poll);
+    result.unwrap_or_else(|| unreachable!("a panic of the work goes on in `run_polled`"))
+}
+
+/// Runs `work` once, as [`install_polled`] does.
+fn run_polled(work: &mut (dyn FnMut() + Send), interval: Duration, poll: &mut dyn FnMut()) {
     // A thread of the pool must work: it may be the only one.
     let Some(pool) = pool().filter(|_| rayon::current_thread_index().is_none()) else {
-        return install(work);
+        return run(work);
     };
     let (sender, receiver) = sync_channel(1);
-    let result = pool.in_place_scope(|scope| {
+    pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
+            work();
             // The receiver waits.
-            let _ = sender.send(work());
+            let _ = sender.send(());
         });
-        loop {
-            match receiver.recv_timeout(interval) {
-                Err(RecvTimeoutError::Timeout) => poll(),
-                result => return result.ok(),
-            }
+        // A panic of the work drops the sender, and goes on at the end of the scope.
+        while receiver.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            poll();
         }
     });
-    result.unwrap_or_else(|| unreachable!("a panic of the work goes on at the end of the scope"))
 }
