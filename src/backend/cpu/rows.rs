@@ -1,6 +1,7 @@
 //! Rows of a call, as limbs in place, and their distribution over threads.
 
-use std::slice::ChunksExactMut;
+use std::mem;
+use std::slice::{self, ChunksExactMut};
 
 use gpuint_catalogue::Operand;
 
@@ -260,32 +261,72 @@ impl<'a> Rows<'a> {
         scratch: usize,
         mut work: impl FnMut(Row<'_>, &mut [u64]) -> Outcome,
     ) -> Result<Failed> {
-        let Self { first, count, ins, outs: [c, d], flags, .. } = self;
         let mut scratch = zeroed_vec::<u64>(scratch)?;
-        let [in0, in1, in2] = ins.map(Integers::new);
-        let (mut in0, mut in1, mut in2) = (in0?, in1?, in2?);
-        let (mut c, mut d) = (Results::new(c)?, Results::new(d)?);
-        let mut flags = flags.iter_mut();
-        let mut failed = None;
-        for index in first..first + count {
-            let (mut c, mut d) = (c.next(), d.next());
-            let row = Row {
-                ins: [in0.row(index), in1.row(index), in2.row(index)],
-                outs: [c.limbs(), d.limbs()],
-                all: ins.map(|input| input.bytes),
-                index,
-            };
+        let mut cursor = Cursor::new(self)?;
+        while let Some(row) = cursor.next() {
             let outcome = work(row, &mut scratch);
-            c.finish();
-            d.finish();
-            if let Some(flag) = flags.next() {
-                *flag |= u8::from(outcome.flag);
-            }
-            if outcome.failed && failed.is_none() {
-                failed = Some(index);
-            }
+            cursor.finish(outcome);
         }
-        Ok(failed)
+        Ok(cursor.failed)
+    }
+}
+
+/// The row that is computed.
+struct Cursor<'a> {
+    ins: [Integers<'a>; 3],
+    outs: [Results<'a>; 2],
+    all: [&'a [u8]; 3],
+    flags: slice::IterMut<'a, u8>,
+    /// Index of the row, and of the first row after the last.
+    index: usize,
+    end: usize,
+    failed: Failed,
+}
+
+impl<'a> Cursor<'a> {
+    /// Before the first row.
+    fn new(rows: Rows<'a>) -> Result<Self> {
+        let Rows { first, count, ins, outs: [c, d], flags, .. } = rows;
+        let [in0, in1, in2] = ins.map(Integers::new);
+        Ok(Self {
+            ins: [in0?, in1?, in2?],
+            outs: [Results::new(c)?, Results::new(d)?],
+            all: ins.map(|input| input.bytes),
+            flags: flags.iter_mut(),
+            index: first,
+            end: first + count,
+            failed: None,
+        })
+    }
+
+    /// Returns the operands of the next row.
+    #[inline]
+    fn next(&mut self) -> Option<Row<'_>> {
+        if self.index == self.end {
+            return None;
+        }
+        let index = self.index;
+        let [in0, in1, in2] = &mut self.ins;
+        let [c, d] = &mut self.outs;
+        Some(Row {
+            ins: [in0.row(index), in1.row(index), in2.row(index)],
+            outs: [c.next(), d.next()],
+            all: self.all,
+            index,
+        })
+    }
+
+    /// Stores the results of the row.
+    #[inline]
+    fn finish(&mut self, outcome: Outcome) {
+        self.outs.iter_mut().for_each(Results::finish);
+        if let Some(flag) = self.flags.next() {
+            *flag |= u8::from(outcome.flag);
+        }
+        if outcome.failed && self.failed.is_none() {
+            self.failed = Some(self.index);
+        }
+        self.index += 1;
     }
 }
 
@@ -330,6 +371,8 @@ struct Results<'a> {
     direct: ChunksExactMut<'a, u64>,
     copied: ChunksExactMut<'a, u8>,
     copy: Vec<u64>,
+    /// The current row, where the limbs are a copy.
+    bytes: &'a mut [u8],
 }
 
 impl<'a> Results<'a> {
@@ -345,38 +388,30 @@ impl<'a> Results<'a> {
             direct: direct.chunks_exact_mut(row_limbs.max(1)),
             copied: copied.chunks_exact_mut(row_bytes.max(1)),
             copy: zeroed_vec(if is_direct { 0 } else { row_limbs })?,
+            bytes: &mut [],
         })
     }
 
-    fn next(&mut self) -> ResultRow<'_> {
+    /// Returns the limbs of the next row.
+    #[inline]
+    fn next(&mut self) -> &mut [u64] {
         if let Some(limbs) = self.direct.next() {
-            return ResultRow { limbs, bytes: &mut [] };
+            return limbs;
         }
-        let Some(bytes) = self.copied.next() else {
-            return ResultRow { limbs: &mut self.copy, bytes: &mut [] };
-        };
-        // The operation may leave the row unwritten.
-        bytemuck::cast_slice_mut(&mut self.copy)[..bytes.len()].copy_from_slice(bytes);
-        ResultRow { limbs: &mut self.copy, bytes }
-    }
-}
-
-/// A row of an output.
-struct ResultRow<'a> {
-    limbs: &'a mut [u64],
-    /// The row itself, where the limbs are a copy.
-    bytes: &'a mut [u8],
-}
-
-impl ResultRow<'_> {
-    fn limbs(&mut self) -> &mut [u64] {
-        self.limbs
+        if let Some(bytes) = self.copied.next() {
+            // The operation may leave the row unwritten.
+            bytemuck::cast_slice_mut(&mut self.copy)[..bytes.len()].copy_from_slice(bytes);
+            self.bytes = bytes;
+        }
+        &mut self.copy
     }
 
     /// Writes a copy back, without the bytes that do not fit.
-    fn finish(self) {
-        if !self.bytes.is_empty() {
-            self.bytes.copy_from_slice(&bytemuck::cast_slice(self.limbs)[..self.bytes.len()]);
+    #[inline]
+    fn finish(&mut self) {
+        let bytes = mem::take(&mut self.bytes);
+        if !bytes.is_empty() {
+            bytes.copy_from_slice(&bytemuck::cast_slice(&self.copy)[..bytes.len()]);
         }
     }
 }
