@@ -6,17 +6,28 @@ use num_integer::Integer;
 /// Digits that a conversion computes one after the other.
 const LEAF_DIGITS: usize = 64;
 
-/// Returns the number of these digits to a base.
+/// Returns the powers of a base by which `count` digits, a power of two, are halved down to
+/// [`LEAF_DIGITS`]: the least one first.
+fn powers_of_parts(base: u32, count: usize) -> Vec<BigUint> {
+    let mut powers = Vec::<BigUint>::new();
+    for _ in 0..(count / LEAF_DIGITS).checked_ilog2().unwrap_or(0) {
+        powers.push(match powers.last() {
+            None => BigUint::from(base).pow(LEAF_DIGITS as u32),
+            Some(power) => power * power,
+        });
+    }
+    powers
+}
+
+/// Returns the number of these digits, a power of two, to a base.
 pub(super) fn value_of(digits: &[i16], base: u32) -> BigInt {
-    let base = i64::from(base);
     let leaf = |digits: &[i16]| {
         digits.iter().rev().fold(BigInt::ZERO, |value, &digit| value * base + digit)
     };
     let mut parts: Vec<BigInt> = digits.chunks(LEAF_DIGITS).map(leaf).collect();
-    let mut power = BigInt::from(base).pow(LEAF_DIGITS as u32);
-    while parts.len() > 1 {
+    for power in powers_of_parts(base, digits.len()) {
+        let power = BigInt::from(power);
         parts = parts.chunks(2).map(|pair| &pair[0] + &pair[1] * &power).collect();
-        power = &power * &power;
     }
     parts.pop().unwrap_or_default()
 }
@@ -30,14 +41,8 @@ pub(super) fn value_of_row(bytes: &[u8], base: u32) -> BigInt {
 /// Returns the bytes of a row of `count` digits of at most `base / 2`, a power of two from 64 on,
 /// which the number fits.
 pub(super) fn row_of(value: &BigInt, base: u32, count: usize) -> Vec<u8> {
-    let mut powers = Vec::new();
-    let mut power = BigUint::from(base).pow(LEAF_DIGITS as u32);
-    for _ in 0..(count / LEAF_DIGITS).ilog2() {
-        let square = &power * &power;
-        powers.push(std::mem::replace(&mut power, square));
-    }
     let mut digits = vec![0; count];
-    split(value.magnitude().clone(), base, &powers, &mut digits);
+    split(value.magnitude().clone(), base, &powers_of_parts(base, count), &mut digits);
     let sign = if value.sign() == Sign::Minus { -1 } else { 1 };
     let mut carry = 0;
     let balanced = digits.into_iter().map(|digit| {
@@ -85,6 +90,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn digits_have_a_power_for_each_halving() {
+        let power = |digits| BigUint::from(10u32).pow(digits);
+        let expected = [vec![], vec![], vec![power(64)], vec![power(64), power(128), power(256)]];
+        assert_eq!([32, 64, 128, 512].map(|count| powers_of_parts(10, count)), expected);
     }
 
     #[test]
