@@ -9,7 +9,31 @@ use gpuint::{DynFixedBase, DynModulus, DynResidues, Error, SpecialModulus};
 use crate::call::functions;
 use crate::handle::{Batch, Device, FixedBase, Mask, Modulus, Residues, remove};
 use crate::memory::{array, numbers};
-use crate::status::Failure;
+use crate::status::{Failure, Result};
+
+/// Returns the moduli `k base^n + c` of arrays of the caller, of base 2 without `base`.
+///
+/// # Safety
+/// Of [`array`], for arrays of `rows` elements.
+unsafe fn special_moduli(
+    k: *const u32,
+    base: Option<*const u32>,
+    n: *const u32,
+    c: *const i32,
+    rows: usize,
+) -> Result<Vec<SpecialModulus>> {
+    // SAFETY: the caller's.
+    let k = unsafe { array(k, rows, "k") }?;
+    // SAFETY: the caller's.
+    let base = base.map(|base| unsafe { array(base, rows, "base") }).transpose()?;
+    // SAFETY: the caller's.
+    let n = unsafe { array(n, rows, "n") }?;
+    // SAFETY: the caller's.
+    let c = unsafe { array(c, rows, "c") }?;
+    let base = |row: usize| base.map_or(2, |base| base[row]);
+    let modulus = |row| SpecialModulus::with_base(k[row], base(row), n[row], c[row]);
+    Ok((0..rows).map(modulus).collect())
+}
 
 functions! {
     /// Prepares one modulus for all rows of batches for `bits` bits.
@@ -31,13 +55,7 @@ functions! {
         out: *mut *mut Modulus
     ) = |device: &gpuint::Device, bits, k, n, c, rows| {
         // SAFETY: the header requires that the arrays have `rows` elements.
-        let k = unsafe { array(k, rows, "k") }?;
-        // SAFETY: as above.
-        let n = unsafe { array(n, rows, "n") }?;
-        // SAFETY: as above.
-        let c = unsafe { array(c, rows, "c") }?;
-        let parts = k.iter().zip(n).zip(c);
-        let moduli: Vec<_> = parts.map(|((&k, &n), &c)| SpecialModulus::new(k, n, c)).collect();
+        let moduli = unsafe { special_moduli(k, None, n, c, rows) }?;
         Ok::<_, Failure>(DynModulus::of_special(device, device.shape_for(bits)?, &moduli)?)
     };
 
@@ -49,15 +67,7 @@ functions! {
         out: *mut *mut Modulus
     ) = |device: &gpuint::Device, bits, k, base, n, c, rows| {
         // SAFETY: the header requires that the arrays have `rows` elements.
-        let k = unsafe { array(k, rows, "k") }?;
-        // SAFETY: as above.
-        let base = unsafe { array(base, rows, "base") }?;
-        // SAFETY: as above.
-        let n = unsafe { array(n, rows, "n") }?;
-        // SAFETY: as above.
-        let c = unsafe { array(c, rows, "c") }?;
-        let modulus = |row: usize| SpecialModulus::with_base(k[row], base[row], n[row], c[row]);
-        let moduli: Vec<_> = (0..rows).map(modulus).collect();
+        let moduli = unsafe { special_moduli(k, Some(base), n, c, rows) }?;
         Ok::<_, Failure>(DynModulus::of_special(device, device.shape_for(bits)?, &moduli)?)
     };
 
