@@ -137,7 +137,19 @@ fn first_block_rows(limit: u64) -> usize {
     rows.clamp(FIRST_BLOCK_ROWS, BLOCK_ROWS)
 }
 
-impl Producer<'_, '_> {
+impl<'a, 'i> Producer<'a, 'i> {
+    fn new(input: &'i mut Input<'a>, settings: Settings) -> Self {
+        Self {
+            input,
+            settings,
+            block: Vec::new().into_iter(),
+            bytes: (0, 0),
+            rows: 0,
+            block_rows: first_block_rows(settings.sieve),
+            times: Summary::default(),
+        }
+    }
+
     /// Prepares the next batch; `None` at the end.
     ///
     /// A batch of few tests has whole waves: 206 rows take a GPU as long as 264.
@@ -265,15 +277,7 @@ pub(crate) fn run(
     mut write: impl FnMut(&[Row], u64) -> std::io::Result<()>,
 ) -> Result<Summary, JobError> {
     let should_stop = move || stop.load(Ordering::Relaxed);
-    let mut producer = Producer {
-        input,
-        settings,
-        block: Vec::new().into_iter(),
-        bytes: (0, 0),
-        rows: 0,
-        block_rows: first_block_rows(settings.sieve),
-        times: Summary::default(),
-    };
+    let mut producer = Producer::new(input, settings);
     let mut tester = Tester { devices, settings, found, summary: Summary::default() };
     let mut take = |mut batch: Batch| {
         tester.test(&mut batch)?;
@@ -546,6 +550,30 @@ mod tests {
         let waves = [0, 1024, 40000, 65536, 65537, 1 << 18].map(|bits| wave_of(264, bits));
         assert_eq!(waves, [264 << 17, 264 << 7, 528, 528, 264, 264]);
         assert_eq!(wave_of(0, 65536), 0);
+    }
+
+    #[test]
+    fn incomplete_waves_have_a_bounded_cost() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let text = format!("{}\n", (1u64 << 40) + 15).repeat(4096);
+        let rows_of_batch = |batch: f64, wave: usize| {
+            let settings = Settings {
+                base: 3,
+                sieve: 0,
+                stop_on_prime: false,
+                verify: None,
+                batch,
+                wave,
+                batch_rows: usize::MAX,
+            };
+            let mut input = Input::new(&["-".into()], Box::new(text.as_bytes()), &STOP);
+            let mut producer = Producer::new(&mut input, settings);
+            producer.next().unwrap().unwrap().rows.len()
+        };
+        // A test costs 0.01, and a wave has 2048 of them. Batches have 16, 48, 112, 240, ... rows.
+        assert_eq!(rows_of_batch(0.02, 0), 16);
+        assert_eq!(rows_of_batch(0.02, 1), 240);
+        assert_eq!(rows_of_batch(1.0, 1), 2048);
     }
 
     #[test]
