@@ -354,6 +354,49 @@ struct LaneDivision {
     }
   }
 
+  // Stores the lane's half of the short reciprocal of a divisor of n limbs, shifted by s bits.
+  GPUINT_DEVICE static void store_inverse(const Team& team, bool active, const u32* divisor, u32 n,
+                                          u32 s, u32* record) {
+    u32 y[9];
+    short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
+    GPUINT_ASSERT(!active || team.rank != 0 || is_short_reciprocal(y, divisor, n, s),
+                  "Y is a strict underestimate by less than 24");
+    const u32 odd = team.rank % 2;
+    GPUINT_UNROLL(5)
+    for (u32 i = 0; i < HALF_ROWS; ++i) {
+      const u32 low = i < 4 ? y[7 - 2 * i] : 0;
+      record[Lane::INVERSE + i] = odd != 0 ? low : y[8 - 2 * i];
+      record[Lane::INVERSE + HALF_ROWS + i] = low;  // of a team of one
+    }
+  }
+
+  // Subtracts V from the remainder r once more if it is not below, and writes it; returns as
+  // `divide`.
+  GPUINT_DEVICE static bool finish(const Operands& o, const u64& first, bool active, u32* record,
+                                   u32 scale, u32 (&r)[K]) {
+    const u64 row = Source::row(o, first + record[Lane::ROW]);
+    const Team team = team_of(record);
+    u32 x[K];
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) x[i] = r[i];
+    const u32 carry = add_limbs(x, record + Lane::NEGATIVE + SHORT_BLOCK, true);
+    const bool less = !resolve_carries(team, x, carry != 0);
+    if (!active) return false;
+    if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
+    if (!Policy::WARP_CORRECTS && !less && team.rank == 0)
+      increment<S>(output_row<S>(o, 0, row), 0);
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) r[i] = less ? r[i] : x[i];
+    u32* const remainder = output_row<S>(o, 1, row);
+    if (remainder == nullptr) return Policy::WARP_CORRECTS && !less;
+    const u32 own_word = team.rank * OWN_WORDS - scale;
+    GPUINT_UNROLL(K)
+    for (u32 w = 0; w < OWN_WORDS; ++w)
+      if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
+    if (!clears_together(record[Lane::LONGEST])) clear_from(team, remainder, record[Lane::WORDS]);
+    return Policy::WARP_CORRECTS && !less;
+  }
+
   // Divides the row of the record; `active`: the results are wanted. Returns true if the quotient
   // is one more than what was stored and the warp is to correct it.
   GPUINT_DEVICE static bool divide(const Operands& o, const u64& first, bool active, u32* record) {
@@ -395,44 +438,10 @@ struct LaneDivision {
         read_dividend(o, row, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
       u32* const quotient = output_row<S>(o, 0, row);
       if (quotient != nullptr && active) clear_from(team, quotient, BLOCK_WORDS * blocks);
-      if (blocks > 0) {
-        u32 y[9];
-        short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
-        GPUINT_ASSERT(!active || team.rank != 0 || is_short_reciprocal(y, divisor, n, s),
-                      "Y is a strict underestimate by less than 24");
-        const u32 odd = team.rank % 2;
-        GPUINT_UNROLL(5)
-        for (u32 i = 0; i < HALF_ROWS; ++i) {
-          const u32 low = i < 4 ? y[7 - 2 * i] : 0;
-          record[Lane::INVERSE + i] = odd != 0 ? low : y[8 - 2 * i];
-          record[Lane::INVERSE + HALF_ROWS + i] = low;  // of a team of one
-        }
-      }
+      if (blocks > 0) store_inverse(team, active, divisor, n, s, record);
     }
     if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
-    {
-      const u64 row = Source::row(o, first + record[Lane::ROW]);
-      const Team team = team_of(record);
-      u32 x[K];
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) x[i] = r[i];
-      const u32 carry = add_limbs(x, record + Lane::NEGATIVE + SHORT_BLOCK, true);
-      const bool less = !resolve_carries(team, x, carry != 0);
-      if (!active) return false;
-      if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
-      if (!Policy::WARP_CORRECTS && !less && team.rank == 0)
-        increment<S>(output_row<S>(o, 0, row), 0);
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = less ? r[i] : x[i];
-      u32* const remainder = output_row<S>(o, 1, row);
-      if (remainder == nullptr) return Policy::WARP_CORRECTS && !less;
-      const u32 own_word = team.rank * OWN_WORDS - scale;
-      GPUINT_UNROLL(K)
-      for (u32 w = 0; w < OWN_WORDS; ++w)
-        if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
-      if (!clears_together(record[Lane::LONGEST])) clear_from(team, remainder, record[Lane::WORDS]);
-      return Policy::WARP_CORRECTS && !less;
-    }
+    return finish(o, first, active, record, scale, r);
   }
 
   // Computes and stores all blocks of a quotient; r: the dividend from the first block's remainder
