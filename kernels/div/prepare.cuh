@@ -17,18 +17,15 @@ namespace gpuint {
 
 // in[0] = v, out[0] = records.
 template <class Policy>
-struct GroupPrepare : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> {
-  using S = typename Policy::Rows;
-  using Limb = typename S::Limb;
-  using Arena = InverseArena<Policy>;
-  using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
+struct GroupPrepare : InverseFrame<Policy> {
+  using Base = InverseFrame<Policy>;
+  using typename Base::Arena;
+  using typename Base::G;
+  using typename Base::Limb;
+  using typename Base::S;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Arena arena(group, bytes);
-      const u32 bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
-      group.sync();
+    Base::run(o, shared, [&](G& group, u64 row, const Arena& arena, u32 bits) {
       if (bits == 0) {
         if (group.rank == 0) set_status(o.status, row);
         return;

@@ -14,7 +14,10 @@
 // > B^h, 2v > B^h, v = B^k) need no treatment.
 #pragma once
 #include "core/digits.cuh"
+#include "core/frame.cuh"
 #include "core/limbs.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
 #include "div/step.cuh"
 
 namespace gpuint {
@@ -92,5 +95,27 @@ GPUINT_DEVICE void refine(G& group, const Arena& arena, const NormalizedDivisor<
     p = next;
   }
 }
+
+// The frame of a kernel of whole reciprocals: runs work(group, row, arena, bits) for every row,
+// with the divisor in the arena and its length.
+template <class Policy>
+struct InverseFrame : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> {
+  using S = typename Policy::Rows;
+  using Limb = typename S::Limb;
+  using Arena = InverseArena<Policy>;
+  using Base = Frame<S, Arena::BYTES>;
+  using G = typename Base::G;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
+
+  template <class Work>
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
+    Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      const u32 bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
+      group.sync();
+      work(group, row, arena, bits);
+    });
+  }
+};
 
 }  // namespace gpuint

@@ -22,20 +22,16 @@
 namespace gpuint {
 
 template <class Policy>
-struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> {
-  using S = typename Policy::Rows;
+struct GroupInverse : InverseFrame<Policy> {
+  using Base = InverseFrame<Policy>;
   using Product = typename Policy::Product;
-  using Limb = typename S::Limb;
-  using Arena = InverseArena<Policy>;
-  using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
+  using typename Base::Arena;
+  using typename Base::Limb;
+  using typename Base::S;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Arena arena(group, bytes);
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, const Arena& arena, u32 v_bits) {
       const u64 exponent = o.params.exponent;
-      const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
-      group.sync();
       // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal,
       // unless v is a power of two.
       bool fits = v_bits != 0 && exponent + 1 < u64(S::BITS) + v_bits;
