@@ -258,6 +258,16 @@ struct Isqrt {
       GPUINT_ASSERT(block >= blocks() || q[8] <= 1, "Q < 2 B^8");
     }
 
+    // The limbs of W below the lane's: those of the lane `from`, or the next ones of the operand.
+    GPUINT_DEVICE void take_from_below(const u32 (&next)[SHORT_BLOCK], int from,
+                                       u32 (&low)[SHORT_BLOCK]) const {
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < SHORT_BLOCK; ++i) {
+        low[i] = __shfl_sync(~0u, r[K - SHORT_BLOCK + i], from);
+        if (lowest()) low[i] = ~next[i];
+      }
+    }
+
     // Appends a block to the root, and stores the remainder of the last one.
     GPUINT_DEVICE void append(u32 block) {
       const bool active = block < blocks();
@@ -274,11 +284,7 @@ struct Isqrt {
       if (__any_sync(~0u, part)) shift_last(part, p, q, next);
       u32 low[SHORT_BLOCK];
       const int from = static_cast<int>(lowest() ? group.lane : group.lane - 1);
-      GPUINT_UNROLL(8)
-      for (u32 i = 0; i < SHORT_BLOCK; ++i) {
-        low[i] = __shfl_sync(~0u, r[K - SHORT_BLOCK + i], from);
-        if (lowest()) low[i] = ~next[i];
-      }
+      take_from_below(next, from, low);
       __syncwarp();
       u32 carry_out[2], beyond[TILES<K, Policy::TILE>];
       add_columns<K, Policy::TILE>(r, low, v + group.rank * K - SHORT_BLOCK, q, carry_out, beyond);
