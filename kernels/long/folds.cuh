@@ -23,24 +23,20 @@ struct Folding {
   u32 padding;
 };
 
-// Work: limbs of all tiles.
-struct Folds : GridKernel {
+struct Folds : TileKernel<FoldPolicy::REGISTERS> {
   using Arguments = Folding;
-  static constexpr u32 THREADS = CarryPolicy::THREADS, SHARED = sizeof(TileScratch);
-  static constexpr u32 ROWS = TILE_LIMBS;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(FoldPolicy::REGISTERS, THREADS);
 
   GPUINT_DEVICE static void run(const Folding& folding, unsigned char* shared) {
-    constexpr u32 LIMBS = CarryPolicy::LIMBS;
     const Carrying& o = folding.carrying;
-    const u32 row = blockIdx.x / o.tiles, tile = blockIdx.x - row * o.tiles;
+    const Tile tile(o);
+    const u32 row = tile.row;
     Edge& edge = o.edges[blockIdx.x];
     const u64 limbs = o.limbs - 2;
     if (folding.again != 0 && o.out.rows[1][u64{row} * 2] == 0) {
       if (threadIdx.x == 0) edge = Edge{};
       return;
     }
-    const u64 first = u64{tile} * TILE_LIMBS, mine = first + threadIdx.x * LIMBS;
+    const u64 own = tile.own();
     const u32 word = __ldg(folding.exponents + row * limbs + folding.distance / 32);
     const bool has_factor = (word >> (folding.distance % 32) & 1) != 0;
     FoldedLimbs<ReadOnlyRow> fold{
@@ -53,14 +49,13 @@ struct Folds : GridKernel {
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < LIMBS; ++i) {
       r[i] = ~0u;
-      if (mine + i >= o.limbs) continue;
-      const u64 z = fold.products(static_cast<u32>(mine + i));
-      excess += u64{static_cast<u32>(z)} + fold.limb_of_multiple(static_cast<u32>(mine + i));
+      if (own + i >= o.limbs) continue;
+      const u64 z = fold.products(static_cast<u32>(own + i));
+      excess += u64{static_cast<u32>(z)} + fold.limb_of_multiple(static_cast<u32>(own + i));
       r[i] = static_cast<u32>(excess);
       excess = (excess >> 32) + (z >> 32);
     }
-    resolve_tile(r, excess, first, RowOfParts(o.out, row), edge,
-                 *reinterpret_cast<TileScratch*>(shared));
+    tile.resolve(o, r, excess, shared);
   }
 };
 

@@ -74,19 +74,39 @@ GPUINT_DEVICE Column column_of(u32 r0, u32 r1, u32 r2) {
   return column;
 }
 
-// Work: limbs of all tiles.
-template <class P>
-struct Remainders : GridKernel {
-  using Arguments = Carrying;
+// A kernel of the limbs of all tiles, with LIMBS limbs a thread.
+template <u32 REGISTERS>
+struct TileKernel : GridKernel {
   static constexpr u32 THREADS = CarryPolicy::THREADS, SHARED = sizeof(TileScratch);
-  static constexpr u32 ROWS = TILE_LIMBS;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(CarryPolicy::REGISTERS, THREADS);
+  static constexpr u32 LIMBS = CarryPolicy::LIMBS, ROWS = TILE_LIMBS;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, THREADS);
+
+  // The tile of a block.
+  struct Tile {
+    u32 row, index;
+
+    GPUINT_DEVICE explicit Tile(const Carrying& o)
+        : row(blockIdx.x / o.tiles), index(blockIdx.x - row * o.tiles) {}
+
+    // The first limb of the tile, and of the thread, in the row.
+    GPUINT_DEVICE u64 first() const { return u64{index} * TILE_LIMBS; }
+    GPUINT_DEVICE u64 own() const { return first() + threadIdx.x * LIMBS; }
+
+    GPUINT_DEVICE void resolve(const Carrying& o, u32 (&limbs)[LIMBS], u64 excess,
+                               unsigned char* shared) const {
+      resolve_tile(limbs, excess, first(), RowOfParts(o.out, row), o.edges[blockIdx.x],
+                   *reinterpret_cast<TileScratch*>(shared));
+    }
+  };
+};
+
+template <class P>
+struct Remainders : TileKernel<CarryPolicy::REGISTERS> {
+  using Arguments = Carrying;
 
   GPUINT_DEVICE static void run(const Carrying& o, unsigned char* shared) {
-    constexpr u32 LIMBS = CarryPolicy::LIMBS;
-    const u32 row = blockIdx.x / o.tiles, tile = blockIdx.x - row * o.tiles;
-    const u64 first = u64{tile} * TILE_LIMBS;
-    const u32* const own = o.residues + (u64{row} << o.log_points) + first + threadIdx.x * LIMBS;
+    const Tile tile(o);
+    const u32* const own = o.residues + (u64{tile.row} << o.log_points) + tile.own();
     u32 r[PRIMES][LIMBS], limbs[LIMBS];
     GPUINT_UNROLL(3)
     for (u32 prime = 0; prime < PRIMES; ++prime) {
@@ -100,8 +120,7 @@ struct Remainders : GridKernel {
       sum.add(column_of<P>(r[0][i], r[1][i], r[2][i]));
       limbs[i] = sum.next_limb();
     }
-    resolve_tile(limbs, sum.low, first, RowOfParts(o.out, row), o.edges[blockIdx.x],
-                 *reinterpret_cast<TileScratch*>(shared));
+    tile.resolve(o, limbs, sum.low, shared);
   }
 };
 

@@ -9,33 +9,27 @@
 
 namespace gpuint::long_rows {
 
-// Work: limbs of all tiles.
-struct Sums : GridKernel {
+struct Sums : TileKernel<CarryPolicy::REGISTERS> {
   using Arguments = Carrying;
-  static constexpr u32 THREADS = CarryPolicy::THREADS, SHARED = sizeof(TileScratch);
-  static constexpr u32 ROWS = TILE_LIMBS;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(CarryPolicy::REGISTERS, THREADS);
 
   GPUINT_DEVICE static void run(const Carrying& o, unsigned char* shared) {
-    constexpr u32 LIMBS = CarryPolicy::LIMBS;
-    const u32 row = blockIdx.x / o.tiles, tile = blockIdx.x - row * o.tiles;
-    const u64 first = u64{tile} * TILE_LIMBS, mine = first + threadIdx.x * LIMBS;
-    const u32* const a = o.in[0] + row * o.limbs;
-    const u32* const b = o.in[1] + (o.broadcast != 0 ? 0 : row * o.limbs);
+    const Tile tile(o);
+    const u64 own = tile.own();
+    const u32* const a = o.in[0] + tile.row * o.limbs;
+    const u32* const b = o.in[1] + (o.broadcast != 0 ? 0 : tile.row * o.limbs);
     const u32 flip = 0u - o.complement;
     u32 limbs[LIMBS], carry = 0;
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < LIMBS; i += 2) {
       uint2 x = make_uint2(~0u, ~0u), y = make_uint2(flip, flip);
-      if (mine + i < o.limbs) {
-        x = *reinterpret_cast<const uint2*>(a + mine + i);
-        y = *reinterpret_cast<const uint2*>(b + mine + i);
+      if (own + i < o.limbs) {
+        x = *reinterpret_cast<const uint2*>(a + own + i);
+        y = *reinterpret_cast<const uint2*>(b + own + i);
       }
       limbs[i] = add_carry(x.x, y.x ^ flip, carry);
       limbs[i + 1] = add_carry(x.y, y.y ^ flip, carry);
     }
-    resolve_tile(limbs, carry, first, RowOfParts(o.out, row), o.edges[blockIdx.x],
-                 *reinterpret_cast<TileScratch*>(shared));
+    tile.resolve(o, limbs, carry, shared);
   }
 };
 
