@@ -69,64 +69,75 @@ struct EquationCheck {
     // Twice the index of the highest word that differs, counted from 1, and bit 0: is_less.
     [[maybe_unused]] u32 order = 0;
     GPUINT_UNROLL(Policy::UNROLL)
-    for (u32 round = ROUNDS; round-- > 0;) {
-      const u32 index = round * LANES + group.rank;
-      const bool is_inside = ROUNDS * LANES == S::WORDS || index < S::WORDS;
-      const u32 k = index * WORD;
-      const auto load = [&](const Limb* from, Limb(&word)[WORD]) {
-        if (from != nullptr && is_inside) read_word<S>(from, k, word);
-      };
-      Limb a[WORD] = {}, b[WORD] = {}, c[WORD] = {}, d[WORD] = {};
-      load(row.a, a), load(row.b, b), load(row.c, c), load(row.d, d);
-      const u64 ra = Residue::of_word(a), rc = Residue::of_word(c);
-      const auto horner = [](u64& sum, u64 word) {
-        sum = Residue::fold(Residue::rotate(sum, STEP) + word);
-      };
-      if constexpr (E == Equation::Sum || E == Equation::Difference) {
-        const u64 rb = Residue::of_word(b);
-        const u64 plus = E == Equation::Sum ? Residue::add(ra, rb) : ra;
-        const u64 minus = E == Equation::Sum ? rc : Residue::add(rb, rc);
-        horner(sums.l, Residue::add(plus, Residue::negate(minus)));
-      } else if constexpr (E == Equation::Product) {
-        horner(sums.x, ra);
+    for (u32 round = ROUNDS; round-- > 0;)
+      add_words<E>(row, round * LANES + group.rank, sums, order);
+    total<E>(group, sums, order);
+    return sums;
+  }
+
+  // Adds the words `index` of a row, in descending order.
+  template <Equation E>
+  GPUINT_DEVICE static void add_words(const Row& row, u32 index, Sums& sums, u32& order) {
+    const bool is_inside = ROUNDS * LANES == S::WORDS || index < S::WORDS;
+    const u32 k = index * WORD;
+    const auto load = [&](const Limb* from, Limb(&word)[WORD]) {
+      if (from != nullptr && is_inside) read_word<S>(from, k, word);
+    };
+    Limb a[WORD] = {}, b[WORD] = {}, c[WORD] = {}, d[WORD] = {};
+    load(row.a, a), load(row.b, b), load(row.c, c), load(row.d, d);
+    const u64 ra = Residue::of_word(a), rc = Residue::of_word(c);
+    const auto horner = [](u64& sum, u64 word) {
+      sum = Residue::fold(Residue::rotate(sum, STEP) + word);
+    };
+    if constexpr (E == Equation::Sum || E == Equation::Difference) {
+      const u64 rb = Residue::of_word(b);
+      const u64 plus = E == Equation::Sum ? Residue::add(ra, rb) : ra;
+      const u64 minus = E == Equation::Sum ? rc : Residue::add(rb, rc);
+      horner(sums.l, Residue::add(plus, Residue::negate(minus)));
+    } else if constexpr (E == Equation::Product) {
+      horner(sums.x, ra);
+      horner(sums.y, Residue::of_word(b));
+      const u64 high = Residue::rotate(Residue::of_word(d), WIDTH);
+      horner(sums.l, Residue::fold(Residue::negate(Residue::add(rc, high))));
+    } else {
+      horner(sums.x, rc);
+      horner(sums.l, Residue::add(Residue::of_word(d), Residue::negate(ra)));
+      if constexpr (E == Equation::Root) {
+        // 2 c, with the top bit of the limb below.
+        Limb below = is_inside && k > 0 ? __ldg(row.c + k - 1) : Limb(0);
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < WORD; ++i) {
+          b[i] = static_cast<Limb>(c[i] << 1 | below >> (S::LIMB_BITS - 1));
+          below = c[i];
+        }
+      } else if constexpr (E != Equation::DigitQuotient) {
         horner(sums.y, Residue::of_word(b));
-        const u64 high = Residue::rotate(Residue::of_word(d), WIDTH);
-        horner(sums.l, Residue::fold(Residue::negate(Residue::add(rc, high))));
-      } else {
-        horner(sums.x, rc);
-        horner(sums.l, Residue::add(Residue::of_word(d), Residue::negate(ra)));
-        if constexpr (E == Equation::Root) {
-          // 2 c, with the top bit of the limb below.
-          Limb below = is_inside && k > 0 ? __ldg(row.c + k - 1) : Limb(0);
-          GPUINT_UNROLL(4)
-          for (u32 i = 0; i < WORD; ++i) {
-            b[i] = static_cast<Limb>(c[i] << 1 | below >> (S::LIMB_BITS - 1));
-            below = c[i];
-          }
-        } else if constexpr (E != Equation::DigitQuotient) {
-          horner(sums.y, Residue::of_word(b));
-          sums.any_b |= (b[0] | b[1] | b[2] | b[3]) != 0;
-        }
-        if constexpr (E != Equation::DigitQuotient) {
-          u32 differs = 0;
-          GPUINT_UNROLL(4)
-          for (u32 i = 0; i < WORD; ++i)
-            if (d[i] != b[i]) differs = (d[i] < b[i]) == (E != Equation::Root) ? 3 : 2;
-          if (order == 0 && differs != 0) order = index * 2 + differs;
-        }
+        sums.any_b |= (b[0] | b[1] | b[2] | b[3]) != 0;
+      }
+      if constexpr (E != Equation::DigitQuotient) {
+        u32 differs = 0;
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < WORD; ++i)
+          if (d[i] != b[i]) differs = (d[i] < b[i]) == (E != Equation::Root) ? 3 : 2;
+        if (order == 0 && differs != 0) order = index * 2 + differs;
       }
     }
+  }
+
+  // Adds the sums of all lanes.
+  template <Equation E>
+  GPUINT_DEVICE static void total(const G& group, Sums& sums, u32 order) {
     const u32 place = WORD_BITS % Residue::BITS * group.rank % Residue::BITS;
-    const auto total = [&](u64 sum) {
+    const auto of_lanes = [&](u64 sum) {
       sum = Residue::rotate(sum, place);
       GPUINT_UNROLL(5)
       for (u32 distance = 1; distance < LANES; distance *= 2)
         sum = Residue::add(sum, __shfl_xor_sync(group.mask, sum, distance, LANES));
       return Residue::fold(sum);
     };
-    sums.l = total(sums.l);
-    if constexpr (E != Equation::Sum && E != Equation::Difference) sums.x = total(sums.x);
-    if constexpr (E == Equation::Product || E == Equation::Quotient) sums.y = total(sums.y);
+    sums.l = of_lanes(sums.l);
+    if constexpr (E != Equation::Sum && E != Equation::Difference) sums.x = of_lanes(sums.x);
+    if constexpr (E == Equation::Product || E == Equation::Quotient) sums.y = of_lanes(sums.y);
     if constexpr (E == Equation::Root) sums.y = sums.x;
     if constexpr (E == Equation::Quotient || E == Equation::Root) {
       GPUINT_UNROLL(5)
@@ -135,7 +146,6 @@ struct EquationCheck {
       sums.is_less = (order & 1) != 0;
       if constexpr (E == Equation::Quotient) sums.any_b = group.vote(sums.any_b) != 0;
     }
-    return sums;
   }
 
   // The residue of a row modulo the second prime, in all lanes.
