@@ -79,6 +79,29 @@ struct EuclidCofactors {
       bits |= of_a[k * STRIDE + length - 1] | of_b[k * STRIDE + length - 1];
     return bits;
   }
+  // Returns `length` without leading zeros of the longer one.
+  GPUINT_DEVICE static u32 trimmed(const u32* of_a, const u32* of_b, u32 length) {
+    const u32 bound = length;
+    while (length > 1 && top_limbs(of_a, of_b, length) == 0) --length;
+    GPUINT_ASSERT(bound <= length + 2, "the bound of the cofactors is tight");
+    return length;
+  }
+
+  // Applies a matrix of steps, or adds a multiple of b's cofactors to a's, in `length` limbs.
+  template <class R>
+  GPUINT_DEVICE static void transform(R& rows, u32* of_a, u32* of_b, u32 length,
+                                      const Cofactors& matrix) {
+    GPUINT_UNROLL(2)
+    for (u32 k = 0; k < COUNT; ++k)
+      rows.template transform<false>(of_a + k * STRIDE, of_b + k * STRIDE, length, matrix);
+  }
+  template <class R>
+  GPUINT_DEVICE static void add_multiple(R& rows, u32* of_a, const u32* of_b, u32 length, u32 q,
+                                         u32 s) {
+    GPUINT_UNROLL(2)
+    for (u32 k = 0; k < COUNT; ++k)
+      rows.add_shifted(of_a + k * STRIDE, of_b + k * STRIDE, length, q, s / 32, s % 32, 0);
+  }
 };
 
 // Repeats passes on numbers 0 and 1 of the group's row until the observer or b = 0 ends them.
@@ -133,10 +156,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
       rows.template transform<true>(a.limbs, b.limbs, steps ? top : 0, m);
       if constexpr (C::COUNT > 0) {
         const u32 length = min_of(cofactor_length + 1, C::LIMBS);
-        GPUINT_UNROLL(2)
-        for (u32 k = 0; k < C::COUNT; ++k)
-          rows.template transform<false>(a.cofactor + k * C::STRIDE, b.cofactor + k * C::STRIDE,
-                                         steps ? length : 0, m);
+        C::transform(rows, a.cofactor, b.cofactor, steps ? length : 0, m);
         if (steps) cofactor_length = length;
       }
       if (steps) {
@@ -152,19 +172,13 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, const C& cofactors, bool active, Obse
       if constexpr (C::COUNT > 0) {
         const u32 limbs = s == 0 ? cofactor_length + 1 : longest - b.length + 1;
         const u32 length = min_of(limbs, C::LIMBS);
-        GPUINT_UNROLL(2)
-        for (u32 k = 0; k < C::COUNT; ++k)
-          rows.add_shifted(a.cofactor + k * C::STRIDE, b.cofactor + k * C::STRIDE,
-                           subtracts ? length : 0, q, s / 32, s % 32, 0);
+        C::add_multiple(rows, a.cofactor, b.cofactor, subtracts ? length : 0, q, s);
         if (subtracts) cofactor_length = length;
       }
     }
     if constexpr (C::COUNT > 0) {
       rows.group.sync();
-      const u32 bound = cofactor_length;
-      while (cofactor_length > 1 && C::top_limbs(a.cofactor, b.cofactor, cofactor_length) == 0)
-        --cofactor_length;
-      GPUINT_ASSERT(bound <= cofactor_length + 2, "the bound of the cofactors is tight");
+      cofactor_length = C::trimmed(a.cofactor, b.cofactor, cofactor_length);
     }
   }
   return {a, b, cofactor_length, negative};

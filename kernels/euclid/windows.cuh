@@ -410,15 +410,7 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
           if (rank == 0) below[i] = n == 0 ? tail[0][i] : tail[1][i];
           if (place.chunk == 0) below[i] = 0;
         }
-        ptx::add_cc(limbs[0], below[0]);
-        ptx::addc_cc(limbs[1], below[1]);
-        GPUINT_UNROLL(ENTRY)
-        for (u32 i = 2; i < ENTRY; ++i) ptx::addc_cc(limbs[i], 0);
-        u32 over = 0;
-        ptx::addc(over, 0);
-        u32 all = limbs[0];
-        GPUINT_UNROLL(ENTRY)
-        for (u32 i = 1; i < ENTRY; ++i) all &= limbs[i];
+        const u32 over = add_below(limbs, below), all = all_of(limbs);
         const bool is_inner = place.is_valid && place.chunk + 1 < chunks;
         const CarryLookahead lanes(__ballot_sync(~0u, is_inner && over != 0),
                                    __ballot_sync(~0u, is_inner && all == ~0u),
@@ -438,31 +430,56 @@ struct WindowedRows : EuclidRows<Width<WINDOW_BITS>, 2, WINDOW_BITS / 32> {
         const bool is_kept = (kept >> n & 1) != 0;
         if (!place.is_valid || (is_kept && place.chunk < place.limit)) continue;
         if (top != 0 && (nonzero & ((1u << above) - 1)) == 0) lengths[32 * n + place.row] = top;
-        u32* const to = at(index + n, place.row) + place.chunk * ENTRY;
-        GPUINT_UNROLL(4)
-        for (u32 i = 0; i < ENTRY; i += WORD) {
-          if (is_kept)
-            clear_word(to + i);
-          else
-            store_word(to + i, limbs + i);
-        }
+        store_chunk(at(index + n, place.row) + place.chunk * ENTRY, is_kept, limbs);
       }
     }
     __syncwarp(~0u);
-    if (is_listed) {
-      GPUINT_UNROLL(2)
-      for (u32 n = 0; n < 2; ++n)
-        if (shift[n] == 0) {
-          if (index == 0)
-            length[n] = lengths[32 * n + rank];
-          else
-            length[NUMBERS - 2 + n] = lengths[32 * n + rank];
-        }
-    }
+    if (is_listed) set_lengths(index, lengths, shift);
     __syncwarp(~0u);
   }
 
  private:
+  // Adds the limbs above the chunk below; returns the carry.
+  GPUINT_DEVICE static u32 add_below(u32 (&limbs)[ENTRY + 2], const u32 (&below)[2]) {
+    ptx::add_cc(limbs[0], below[0]);
+    ptx::addc_cc(limbs[1], below[1]);
+    GPUINT_UNROLL(ENTRY)
+    for (u32 i = 2; i < ENTRY; ++i) ptx::addc_cc(limbs[i], 0);
+    u32 over = 0;
+    ptx::addc(over, 0);
+    return over;
+  }
+  // Returns the AND of the limbs of a chunk.
+  GPUINT_DEVICE static u32 all_of(const u32 (&limbs)[ENTRY + 2]) {
+    u32 all = limbs[0];
+    GPUINT_UNROLL(ENTRY)
+    for (u32 i = 1; i < ENTRY; ++i) all &= limbs[i];
+    return all;
+  }
+
+  // Stores a chunk; of a number that stays, clears it.
+  GPUINT_DEVICE static void store_chunk(u32* to, bool is_kept, const u32 (&limbs)[ENTRY + 2]) {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < ENTRY; i += WORD) {
+      if (is_kept)
+        clear_word(to + i);
+      else
+        store_word(to + i, limbs + i);
+    }
+  }
+
+  // Sets the lengths of the lane's two numbers from `index` on, but of shifted ones.
+  GPUINT_DEVICE void set_lengths(u32 index, const u32* lengths, const u32 (&shift)[2]) {
+    GPUINT_UNROLL(2)
+    for (u32 n = 0; n < 2; ++n)
+      if (shift[n] == 0) {
+        if (index == 0)
+          length[n] = lengths[32 * n + rank];
+        else
+          length[NUMBERS - 2 + n] = lengths[32 * n + rank];
+      }
+  }
+
   // The lane's columns of a combination of the staged numbers, and two limbs above them.
   GPUINT_DEVICE void columns(bool subtracts, u32 n, const Place& place,
                              u32 (&limbs)[ENTRY + 2]) const {
