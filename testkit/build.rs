@@ -14,10 +14,12 @@ fn main() -> io::Result<()> {
     read_sources(Path::new(OPS), &mut sources)?;
     let mut text = String::new();
     for declaring in DECLARING {
-        let mut methods: Vec<_> =
-            sources.iter().flat_map(|source| methods(source, declaring)).collect();
-        methods.sort();
-        let methods = methods.concat();
+        let mut all = Vec::new();
+        for source in &sources {
+            all.extend(methods(source, declaring)?);
+        }
+        all.sort();
+        let methods = all.concat();
         let _ = write!(
             text,
             "/// Passes the methods of `{declaring}!` to a macro, after some tokens: names and \
@@ -46,17 +48,39 @@ fn read_sources(folder: &Path, sources: &mut Vec<String>) -> io::Result<()> {
 }
 
 /// Methods in the blocks of a declaring macro of a file, as lines `fn name(Kind, ..);`.
-fn methods(source: &str, declaring: &str) -> Vec<String> {
+fn methods(source: &str, declaring: &str) -> io::Result<Vec<String>> {
     let opening = format!("\n{declaring}! {{");
-    let blocks = source.split(&opening).skip(1).filter_map(|block| block.split("\n}").next());
-    let declarations = blocks.flat_map(|block| block.split("\n    fn ").skip(1));
-    declarations.filter_map(method).collect()
+    let mut methods = Vec::new();
+    for block in source.split(&opening).skip(1).filter_map(|block| block.split("\n}").next()) {
+        let lines = block.lines().filter(|line| {
+            let line = line.trim_start();
+            !line.starts_with("//") && !line.starts_with("#[")
+        });
+        let code: String = lines.collect();
+        let unknown = |text| io::Error::other(format!("unknown form in {declaring}!: {text}"));
+        let mut declarations = code.split(" fn ");
+        let title = declarations.next().unwrap_or_default();
+        if !title.trim_end().ends_with("\";") {
+            return Err(unknown(title));
+        }
+        for declaration in declarations {
+            methods.push(method(declaration).ok_or_else(|| unknown(declaration))?);
+        }
+    }
+    Ok(methods)
 }
 
-/// The line of a method from its declaration `name(argument: Kind, ..) -> Type;`.
+/// The line of a method from its declaration `name(argument: Kind, ..) -> Type;`; `None` for
+/// another form.
 fn method(declaration: &str) -> Option<String> {
-    let (name, arguments) = declaration.split_once(')')?.0.split_once('(')?;
-    let kinds = arguments.split(',').filter_map(|argument| argument.split_once(": "));
-    let kinds: Vec<_> = kinds.map(|(_, kind)| kind.trim()).collect();
-    Some(format!("            fn {name}({});\n", kinds.join(", ")))
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let declaration = declaration.trim().strip_suffix(';')?;
+    let (signature, returned) = declaration.split_once(" -> ")?;
+    let (name, arguments) = signature.strip_suffix(')')?.split_once('(')?;
+    let mut kinds = Vec::new();
+    for argument in arguments.split(',').map(str::trim).filter(|argument| !argument.is_empty()) {
+        kinds.push(argument.split_once(": ")?.1);
+    }
+    let is_known = is_name(name) && is_name(returned) && kinds.iter().all(|kind| is_name(kind));
+    is_known.then(|| format!("            fn {name}({});\n", kinds.join(", ")))
 }
