@@ -12,6 +12,7 @@ pub mod primes;
 pub mod process;
 pub mod ptx;
 pub mod random;
+pub mod shim;
 
 pub use gpuint_skip as skip;
 

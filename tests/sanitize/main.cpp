@@ -2,7 +2,7 @@
 // ThreadSanitizer, AddressSanitizer and UBSan: every operand is a heap block of exactly its size,
 // so that whatever a kernel reads or writes beyond is reported.
 //
-// The other end of the pipe (testkit/src/bin/cases.rs) draws the operands and checks the results.
+// The other end of the pipe (testkit/src/shim.rs) has the operands and the results.
 // Numbers are little-endian, u64s but for lengths of names. A request begins with a u32, a Request.
 // That for bounds continues with the u32 length and the name of a kernel. A launch continues with
 // such a name and
