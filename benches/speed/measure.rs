@@ -327,12 +327,10 @@ impl AtShape<'_> {
         if let Some((numerators, denominators, is_negative, without)) = fractions {
             let (is_negative, without) = (is_negative.to_bools()?, without.to_bools()?);
             check_some(Op::Rational.name(), shape, rows, |row| {
-                let most = bound.row(row)?;
-                let (y, t, sign) = oracle::remainder_of(&u.row(row)?, &n.row(row)?, &most);
-                let is_fraction = t <= most && oracle::gcd(&y, &t) == BigUint::from(1u32);
-                let expected = if is_fraction { (y, t, sign) } else { Default::default() };
+                let most = &bound.row(row)?;
+                let expected = oracle::fraction(&u.row(row)?, &n.row(row)?, [most, most]);
                 let got = (numerators.row(row)?, denominators.row(row)?, is_negative[row]);
-                Ok(got == expected && without[row] != is_fraction)
+                Ok(without[row] == expected.is_none() && got == expected.unwrap_or_default())
             })?;
         }
         if !has_kernel(Op::PowProductMod, shape) || !self.is_asked(Op::PowProductMod.name()) {

@@ -323,11 +323,10 @@ fn fraction(x: &Row<'_>) -> Outcome {
         _ => [root.clone(), root],
     };
     let u = oracle::div_rem_masked(x.a, x.b, x.bits).1;
-    let (n, d, is_negative) = oracle::remainder_of(&u, x.b, &most);
-    let is_fraction = !x.b.is_zero() && d <= longest && oracle::gcd(&n, &d).is_one();
-    Ok(match is_fraction && !d.is_zero() {
-        true => vec![n, d, flag(is_negative), flag(false)],
-        false => vec![BigUint::zero(), BigUint::zero(), flag(false), flag(true)],
+    let fraction = oracle::fraction(&u, x.b, [&most, &longest]).filter(|_| !x.b.is_zero());
+    Ok(match fraction {
+        Some((n, d, is_negative)) => vec![n, d, flag(is_negative), flag(false)],
+        None => vec![BigUint::zero(), BigUint::zero(), flag(false), flag(true)],
     })
 }
 

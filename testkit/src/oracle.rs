@@ -278,6 +278,17 @@ pub fn remainder_of(u: &BigUint, m: &BigUint, bound: &BigUint) -> (BigUint, BigU
     (biguint(&y), biguint(&t), is_negative)
 }
 
+/// The fraction `n / d` in lowest terms with `d u = n mod m`, `n <= most` and `d <= longest`, and
+/// true if it is negative; `None` if there is none. It is unique if `2 most longest < m`.
+pub fn fraction(
+    u: &BigUint,
+    m: &BigUint,
+    [most, longest]: [&BigUint; 2],
+) -> Option<(BigUint, BigUint, bool)> {
+    let (n, d, is_negative) = remainder_of(u, m, most);
+    (d <= *longest && gcd(&n, &d).is_one()).then_some((n, d, is_negative))
+}
+
 /// Returns true if two rows of `bits` bits are a half-gcd of `x` and `y`: `u0` and `v0`, `u1` and
 /// `v1` with `u0 v1 - v0 u1 = 1`, and that of numbers that no certain step makes shorter.
 pub fn is_half_gcd(
