@@ -149,6 +149,8 @@ mod device;
 mod digit;
 #[doc(hidden)]
 pub mod digits;
+#[doc(hidden)]
+pub mod direct;
 mod divisor;
 mod dyn_batch;
 mod error;

@@ -154,7 +154,7 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let none = Params::default();
     let (inputs, outputs, params) = match op {
         Op::Add | Op::MulLo => ([a, b], [row_bytes, 0], none),
-        Op::MulWide => ([a, b], [2 * row_bytes, 0], Params { joined: 1, ..none }),
+        Op::MulWide => ([a, b], [2 * row_bytes, 0], Params { joined: true, ..none }),
         Op::SquareLo => ([a, Vec::new()], [row_bytes, 0], none),
         Op::DivRem => ([a, b], [row_bytes; 2], none),
         Op::DivExact => ([a, b], [row_bytes, 0], none),

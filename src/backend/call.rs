@@ -41,37 +41,37 @@ impl Operands<'_> {
 /// The parameters of a call, the same for all rows. An operation ignores the default values of
 /// parameters that it does not have.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Params {
+pub struct Params {
     /// One-digit divisor, not zero.
-    pub(crate) digit: u64,
+    pub digit: u64,
     /// Distance of a shift in bits, at most the width.
-    pub(crate) distance: u32,
+    pub distance: u32,
     /// Exponent of the power of two that is inverted, below twice the width.
-    pub(crate) exponent: u32,
+    pub exponent: u32,
     /// Both halves of a wide product side by side in the first output.
-    pub(crate) joined: bool,
+    pub joined: bool,
     /// One row of prepared divisors for all rows.
-    pub(crate) broadcast_divisor: bool,
+    pub broadcast_divisor: bool,
     /// One row of exponents for all rows.
-    pub(crate) broadcast_exponent: bool,
+    pub broadcast_exponent: bool,
     /// One row of second operands for all rows.
-    pub(crate) broadcast_rhs: bool,
+    pub broadcast_rhs: bool,
     /// Truth table of a bitwise function.
-    pub(crate) table: u32,
+    pub table: u32,
     /// Bits of a row of the result of a change of width.
-    pub(crate) target_bits: u32,
+    pub target_bits: u32,
     /// Bases of a product of powers.
-    pub(crate) bases: usize,
+    pub bases: usize,
     /// Products of a sum.
-    pub(crate) pairs: usize,
+    pub pairs: usize,
     /// Bits of a row of the number whose parts are read.
-    pub(crate) source_bits: u32,
+    pub source_bits: u32,
     /// Bits of a part of a number.
-    pub(crate) part_bits: u32,
+    pub part_bits: u32,
     /// Equation that the rows of another operation satisfy.
-    pub(crate) equation: Equation,
+    pub equation: Equation,
     /// Length of all exponents in bits, for powers that do not depend on them.
-    pub(crate) exponent_bits: u32,
+    pub exponent_bits: u32,
 }
 
 impl Params {

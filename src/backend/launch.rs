@@ -69,6 +69,14 @@ impl From<Params> for RawParams {
     }
 }
 
+impl Params {
+    /// The bytes of the parameters as kernels read them.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; size_of::<RawParams>()] {
+        bytemuck::cast(RawParams::from(self))
+    }
+}
+
 /// The one argument of every kernel, by value. Addresses are 0 where an operand is unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

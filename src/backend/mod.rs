@@ -34,7 +34,8 @@ use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::error::Result;
 
 pub(crate) use buffer::{Buffer, HostBuffer, Mark, Memory, Span};
-pub(crate) use call::{Call, NO_ROW, Operands, Params, SKIPPED_ROW, Strides};
+pub use call::Params;
+pub(crate) use call::{Call, NO_ROW, Operands, SKIPPED_ROW, Strides};
 
 /// A kind of device. One value is one device with its queue of work: calls take effect in the
 /// order in which they are made, and `download` and `synchronize` wait for all before them.

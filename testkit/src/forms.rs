@@ -348,7 +348,7 @@ impl<F: Face> Form<F> {
 
     /// Sets the parameters that select the results.
     pub fn select(&self, params: &mut Params) {
-        params.joined = self.results.contains(&Pick::Joined).into();
+        params.joined = self.results.contains(&Pick::Joined);
         for result in self.results {
             match result {
                 Pick::And => params.table = 0b1000,

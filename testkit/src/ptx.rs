@@ -216,7 +216,7 @@ pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<
             .checks(how.checks)
             .traced(how.traced);
         launches.push(launch);
-        let bases = given.params.bases.max(1) as usize;
+        let bases = given.params.bases.max(1);
         scratch = scratch.max(grid as usize * bounds.scratch_bytes as usize * bases);
     }
     let workspace = bounds[0].row_bytes as usize * given.rows;
@@ -292,9 +292,8 @@ fn launched(
     }
     let [scratch, workspace] = memory;
     let counters = machine.alloc_from(&[0; COUNTERS])?;
-    params = params.u64(given.params.digit);
-    for word in given.params.words(given.pairs.len()) {
-        params = params.u32(word);
+    for word in given.params().as_chunks().0 {
+        params = params.u64(u64::from_le_bytes(*word));
     }
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);

@@ -103,10 +103,7 @@ impl Shim {
         for word in head {
             self.number(word)?;
         }
-        self.requests.write_all(&given.params.digit.to_le_bytes())?;
-        for word in given.params.words(given.pairs.len()) {
-            self.requests.write_all(&word.to_le_bytes())?;
-        }
+        self.requests.write_all(&given.params())?;
         let factors = given.pairs.as_flattened();
         for bytes in given.inputs.iter().chain(&given.updated).chain(factors) {
             self.requests.write_all(bytes)?;

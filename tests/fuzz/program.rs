@@ -338,8 +338,8 @@ fn operands_of<T: Widen>(
     let mut launch = Operands { rows: a.len(), mask: true, ..Operands::default() };
     launch.inputs[0] = bytes(a);
     launch.divisors = bytes(divisors);
-    launch.params.broadcast_divisor = (divisors.len() == 1).into();
-    launch.params.bases = (form.op == Op::PowProductMod).into();
+    launch.params.broadcast_divisor = divisors.len() == 1;
+    launch.params.bases = usize::from(form.op == Op::PowProductMod);
     form.select(&mut launch.params);
     for arg in form.args {
         match arg {
@@ -351,8 +351,8 @@ fn operands_of<T: Widen>(
             Arg::Each => launch.inputs[1] = bytes(&vec![at.n.into(); a.len()]),
             Arg::All => {
                 launch.inputs[1] = bytes(&[at.n.into()]);
-                launch.params.broadcast_exponent = (form.op == Op::PowMod).into();
-                launch.params.broadcast_rhs = (form.op != Op::PowMod).into();
+                launch.params.broadcast_exponent = form.op == Op::PowMod;
+                launch.params.broadcast_rhs = form.op != Op::PowMod;
             }
             Arg::Distance => launch.params.distance = n,
             Arg::Digits => launch.params.distance = n.saturating_mul(T::DIGIT_BITS as u32),
@@ -364,7 +364,7 @@ fn operands_of<T: Widen>(
     }
     if form.results.contains(&Pick::Not) {
         launch.inputs[1] = bytes(&[BigUint::ZERO]);
-        launch.params.broadcast_rhs = 1;
+        launch.params.broadcast_rhs = true;
     }
     launch
 }

@@ -80,7 +80,7 @@ fn launch(
         outputs: [rows * bits / 8, 0],
         rows,
         params: Params {
-            broadcast_divisor: 1,
+            broadcast_divisor: true,
             exponent_bits: exponent_bits.map_or(0, NonZeroU32::get),
             ..Params::default()
         },
@@ -304,7 +304,7 @@ fn launch_sum(sum: &Sum, bits: usize, records: Vec<u8>) -> Operands {
         inputs: [column(&sum.a), column(&sum.addend), records],
         outputs: [ROWS * bits / 8, 0],
         rows: ROWS,
-        params: Params { broadcast_divisor: 1, ..Params::default() },
+        params: Params { broadcast_divisor: true, ..Params::default() },
         without_status: true,
         ..Operands::default()
     }

@@ -63,7 +63,7 @@ impl<'a> Launch<'a> {
         operands: Operands,
     ) -> Result<Self> {
         let Operands { inputs, divisors, rows, params, .. } = &operands;
-        let is_one = params.broadcast_rhs | params.broadcast_exponent != 0;
+        let is_one = params.broadcast_rhs || params.broadcast_exponent;
         let mut second = match op {
             Op::ShlRows | Op::ShrRows => values(&inputs[1], 4),
             _ => values(&inputs[1], shape.bytes()),
@@ -76,7 +76,7 @@ impl<'a> Launch<'a> {
             _ => DynBatch::from_biguints(device, shape, &second)?,
         };
         let mut divisors = values(divisors, shape.bytes());
-        let all = (params.broadcast_divisor != 0).then(|| divisors.remove(0));
+        let all = params.broadcast_divisor.then(|| divisors.remove(0));
         let divisor = match &all {
             Some(divisor) => Some(DynDivisor::splat(device, shape, divisor)?),
             None if divisors.is_empty() => None,
@@ -93,7 +93,7 @@ impl<'a> Launch<'a> {
     /// Returns true if one second operand serves all rows.
     fn is_one(&self) -> bool {
         let params = &self.operands.params;
-        params.broadcast_rhs | params.broadcast_exponent != 0
+        params.broadcast_rhs || params.broadcast_exponent
     }
 
     /// The distance or the divisor of one digit that a form takes.

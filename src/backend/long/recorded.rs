@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use gpuint_catalogue::{Op, Shape};
 
+use crate::backend::Params;
 use crate::backend::launch::{LaunchBounds, RawOperands};
 use crate::backend::long::grids::{Grids, TableCache};
 use crate::backend::long::plan::{Plan, Primes};
@@ -43,8 +44,8 @@ pub struct Call {
     pub mask: u64,
     /// Lowest failed row, all ones.
     pub status: u64,
-    /// The words of `Params` of `kernels/core/abi.cuh`.
-    pub params: [u32; 16],
+    /// The parameters.
+    pub params: Params,
 }
 
 /// Transforms of products.
@@ -73,7 +74,7 @@ pub fn record(
     let recording =
         Recording { recorder: RefCell::new(recorder), tables: TableCache::default(), plan };
     let Call { op, shape, rows, ins, outs, mask, status, params } = call;
-    let params = bytemuck::cast(params);
+    let params = params.into();
     let (rows, none) = (rows as u64, bytemuck::Zeroable::zeroed());
     let operands = RawOperands { ins, outs, rows, mask, status, params, ..none };
     // SAFETY: the recording launches nothing.

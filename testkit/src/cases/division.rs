@@ -95,7 +95,7 @@ pub(super) fn divided_by<'a>(
     if is_one {
         launch.divisors.truncate(draws.shape.bytes());
     }
-    launch.params.broadcast_divisor = is_one.into();
+    launch.params.broadcast_divisor = is_one;
     launch
 }
 

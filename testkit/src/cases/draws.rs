@@ -83,7 +83,7 @@ impl Draws<'_> {
     /// Makes the first row of the second operand that of all rows if `is_one`.
     pub(super) fn broadcast_rhs(&self, mut operands: Operands, is_one: bool) -> Operands {
         if is_one {
-            operands.params.broadcast_rhs = 1;
+            operands.params.broadcast_rhs = true;
             operands.inputs[1].truncate(self.shape.bytes());
         }
         operands

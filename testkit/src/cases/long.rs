@@ -151,9 +151,7 @@ pub(super) fn grids(
     let mask = if given.mask { 4 * given.rows.div_ceil(32) } else { 0 };
     let mask = grids.add(Memory::result_of(&vec![0; mask]));
     let status = if given.without_status { 0 } else { grids.add(Memory::result_of(&[0xff; 8])) };
-    let digit = given.params.digit;
-    let mut params = [digit as u32, (digit >> 32) as u32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    params[2..].copy_from_slice(&given.params.words(0));
+    let params = given.params;
     let call = Call { op, shape, rows: given.rows, ins, outs, mask, status, params };
     let mut recording = Recording { grids, machine };
     record(&mut recording, call, plan).map_err(|error| error.to_string())?;

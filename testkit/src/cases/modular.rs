@@ -27,7 +27,7 @@ fn rest(a: &BigUint, v: &BigUint) -> BigUint {
 }
 
 pub(super) fn product_of_powers(x: &Row<'_>) -> BigUint {
-    let (bases, v) = (x.operands.params.bases as usize, x.divisor());
+    let (bases, v) = (x.operands.params.bases, x.divisor());
     let one = rest(&1u32.into(), &v);
     (x.row * bases..(x.row + 1) * bases).fold(one, |product, index| {
         let [a, e] =
@@ -300,7 +300,7 @@ fn products(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> Opera
     }
     let mut launch = draws.launch(inputs, 1);
     if is_one_exponent {
-        launch.params.broadcast_exponent = 1;
+        launch.params.broadcast_exponent = true;
         launch.inputs[1].truncate(draws.shape.bytes());
     }
     divided_by(launch, &divisors, is_one, draws)
@@ -322,7 +322,7 @@ fn power_products(draws: &mut Draws<'_>, is_one: bool, bases: usize) -> Operands
         }
     }
     let mut launch = draws.launch([draws.column(&a), draws.column(&e), vec![]], 1);
-    launch.params.bases = bases as u32;
+    launch.params.bases = bases;
     divided_by(launch, &divisors, is_one, draws)
 }
 
@@ -399,7 +399,7 @@ fn secret_sums(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operand
     let given = if is_one { &pairs[..1] } else { &pairs };
     let records = secret_factor_records(given, draws.bits());
     let mut launch = draws.launch([draws.column(&a), draws.column(&c), records], 1);
-    launch.params.broadcast_divisor = is_one.into();
+    launch.params.broadcast_divisor = is_one;
     draws.broadcast_rhs(launch, is_one_rhs)
 }
 
@@ -425,10 +425,10 @@ fn secret_powers(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> 
     let given = if is_one { &moduli[..1] } else { &moduli };
     let records = secret_records(given, draws.bits());
     let mut launch = draws.launch([draws.column(&a), draws.column(&e), records], 1);
-    launch.params.broadcast_divisor = is_one.into();
+    launch.params.broadcast_divisor = is_one;
     launch.params.exponent_bits = exponent_bits as u32;
     if is_one_exponent {
-        launch.params.broadcast_exponent = 1;
+        launch.params.broadcast_exponent = true;
         launch.inputs[1].truncate(draws.shape.bytes());
     }
     launch
@@ -518,7 +518,7 @@ fn powers_in_digits(
 ) -> Operands {
     let [rows, exponents] = columns.map(|column| draws.column(column));
     let mut launch = draws.launch([rows, exponents, records], 1);
-    launch.params.broadcast_divisor = is_one.into();
+    launch.params.broadcast_divisor = is_one;
     launch.params.digit = FOLD_DIGIT;
     launch.params.distance = FOLD_BIT;
     launch.params.exponent_bits = POWER_BITS;
@@ -629,7 +629,7 @@ fn special(draws: &mut Draws<'_>, is_one: bool) -> Operands {
     let mut launch = draws.launch([vec![], draws.column(&exponents), records], 1);
     let width = if is_power { shape.bits } else { 2 * shape.bits };
     launch.inputs[0] = crate::launch::bytes_of(products.iter(), width);
-    launch.params.broadcast_divisor = is_one.into();
+    launch.params.broadcast_divisor = is_one;
     launch.params.digit = FOLD_DIGIT;
     launch.params.distance = FOLD_BIT;
     if is_power {

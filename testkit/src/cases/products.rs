@@ -31,7 +31,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
             match variant {
                 0 => {}
                 1 => {
-                    product.params.joined = 1;
+                    product.params.joined = true;
                     product.outputs = [2 * row_bytes, 0];
                 }
                 half => product.outputs[half - 2] = 0,

@@ -136,6 +136,7 @@ fn level(draws: &mut Draws<'_>) -> Operands {
                 let least = if variant == 1 { 2 * bits as u32 - 62 } else { 0 };
                 *length = (*length).max(least) + u32::from(draws.random.one_in(3));
             }
+            launch.params.source_bits = 0;
             launch.params.distance = if variant == 1 { 2 * bits as u32 } else { 0 };
             launch.inputs[2] = words(&lengths);
             launch.outputs = [2 * count * row_bytes; 2];

@@ -77,7 +77,7 @@ impl Row<'_> {
     /// The second operand, which may be one for all rows.
     pub(super) fn b(&self) -> BigUint {
         let params = &self.operands.params;
-        let is_one = params.broadcast_rhs | params.broadcast_exponent != 0;
+        let is_one = params.broadcast_rhs || params.broadcast_exponent;
         value_of(&self.operands.inputs[1], if is_one { 0 } else { self.row }, self.shape.bytes())
     }
 
@@ -87,7 +87,7 @@ impl Row<'_> {
 
     /// Row of the third input or of the divisors.
     pub(super) fn divisor_row(&self) -> usize {
-        if self.operands.params.broadcast_divisor != 0 { 0 } else { self.row }
+        if self.operands.params.broadcast_divisor { 0 } else { self.row }
     }
 
     /// The divisor or the modulus.

@@ -1,8 +1,8 @@
 //! Runs kernels on a machine and compares their results with the expected ones.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DigitKind, Op, Shape};
-
+use gpuint::{Algorithm, DigitKind, MAX_BITS, Op, Product, Shape};
+use gpuint_catalogue::kernel;
 use gpuint_catalogue::{Operand, PREPARED};
 
 use super::draws::Draws;
@@ -26,13 +26,20 @@ pub struct Task {
 /// Kernels of a task.
 #[derive(Debug, Clone)]
 enum By {
-    /// The kernel of the task. The last part of its algorithm; empty if the operation has none.
-    Algorithm(String),
+    /// The kernel of the task, by this algorithm.
+    Kernel(Algorithm),
     /// Those of long rows that the library launches for the operation, with this plan of products.
     Grids(Option<Plan>),
 }
 
 impl Task {
+    /// Returns the task of the kernel of an operation by an algorithm at a shape.
+    #[must_use]
+    pub fn new(op: Op, algorithm: Algorithm, shape: Shape) -> Self {
+        let kernel = format!("gpuint_{}_{shape}", kernel::name(op, algorithm));
+        Self { kernel, op, shape, by: By::Kernel(algorithm) }
+    }
+
     /// Returns the task of a kernel; `None` for a name of another form.
     #[must_use]
     pub fn parse(kernel: &str) -> Option<Self> {
@@ -45,14 +52,17 @@ impl Task {
             Some(name) => DigitKind::parse(name)?,
             None => DigitKind::U32,
         };
-        let is_of = |op: &&Op| {
-            let rest = name.strip_prefix(op.name());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        let op = *Op::ALL.iter().filter(is_of).max_by_key(|op| op.name().len())?;
-        let algorithm = name[op.name().len()..].rsplit('_').next().unwrap_or_default().to_owned();
-        let shape = Shape { bits, q, digit };
-        Some(Self { kernel: kernel.to_owned(), op, shape, by: By::Algorithm(algorithm) })
+        let (op, algorithm) = kernel::parse(name)?;
+        let shape = if bits > MAX_BITS { Shape::long(bits)? } else { Shape { bits, q, digit } };
+        Some(Self { kernel: kernel.to_owned(), op, shape, by: By::Kernel(algorithm) })
+    }
+
+    /// The operation, the algorithm and the shape of a kernel with operands of rows.
+    pub(super) fn id(&self) -> Option<(Op, Algorithm, Shape)> {
+        match self.by {
+            By::Kernel(algorithm) => Some((self.op, algorithm, self.shape)),
+            By::Grids(_) => None,
+        }
     }
 
     /// Returns the operation by kernels of long rows, `kernel` among them.
@@ -69,7 +79,7 @@ impl Task {
         turn: usize,
     ) -> Result<Outcome, String> {
         match self.by {
-            By::Algorithm(_) => machine.launch(&self.kernel, operands, turn),
+            By::Kernel(_) => machine.launch(&self.kernel, operands, turn),
             By::Grids(plan) => {
                 let grids = long::grids(machine, self.op, self.shape, plan, operands)
                     .map_err(|error| format!("{}: {error}", self.kernel))?;
@@ -81,17 +91,18 @@ impl Task {
     /// Name of the kernel that prepares the divisors of this one: that of its algorithm, or the
     /// classical one if its algorithm has none.
     fn preparation(&self, machine: &mut impl Machine) -> Option<String> {
-        let named = |algorithm: &str| {
-            let operation = match self.op.signature().inputs[PREPARED] {
-                Some(Operand::Prepared) => Op::Prepare,
-                Some(Operand::OddModulus) => Op::PrepareOdd,
-                _ => return None,
-            };
-            Some(format!("gpuint_{operation}_{algorithm}_b{}", self.shape.bits))
+        let By::Kernel(algorithm) = self.by else { return None };
+        let op = match self.op.signature().inputs[PREPARED] {
+            Some(Operand::Prepared) => Op::Prepare,
+            Some(Operand::OddModulus) => Op::PrepareOdd,
+            _ => return None,
         };
-        let By::Algorithm(algorithm) = &self.by else { return None };
-        let own = named(algorithm)?;
-        if machine.rows_per_block(&own).is_some() { Some(own) } else { named("classical") }
+        let named = |product: Product| {
+            let name = kernel::name(op, Algorithm::By(product));
+            self.kernel.rsplit_once("_b").map(|(_, shape)| format!("gpuint_{name}_b{shape}"))
+        };
+        let own = algorithm.product().and_then(named).filter(|own| machine.has_kernel(own));
+        own.or_else(|| named(Product::Classical))
     }
 }
 
@@ -116,23 +127,38 @@ pub fn check(
     for variant in (0..all).filter(|&variant| !is_long || long::has_variant(op, shape, variant)) {
         let count = count(all);
         let given = operands(&mut Draws { op, shape, count, variant, is_slow, random });
-        let expected = expected(op, shape, &given);
-        let prepared = match prepare(machine, task, given.clone()) {
-            Ok(prepared) => prepared,
-            Err(fault) => {
-                wrong.push(format!("{fault} (variant {variant})"));
-                continue;
+        match check_operands(machine, task, &given, turns.clone()) {
+            Ok(checked) => rows += checked,
+            Err(errors) => {
+                wrong.extend(errors.iter().map(|error| format!("{error} (variant {variant})")));
             }
-        };
-        for turn in turns.clone() {
-            rows += given.rows;
-            let errors = match task.launch(machine, &prepared, turn) {
-                Ok(outcome) => self::wrong(&given, &expected, &outcome),
-                Err(fault) => vec![fault],
-            };
-            let place = format!("{}: variant {variant}, schedule {turn}", task.kernel);
-            wrong.extend(errors.into_iter().map(|error| format!("{place}: {error}")));
         }
+    }
+    if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
+}
+
+/// Runs a kernel on operands in each of `turns` schedules. Returns the number of rows.
+///
+/// # Errors
+///
+/// The faults, and the first wrong rows of each launch.
+pub fn check_operands(
+    machine: &mut impl Machine,
+    task: &Task,
+    given: &Operands,
+    turns: std::ops::Range<usize>,
+) -> Result<usize, Vec<String>> {
+    let expected = expected(task.op, task.shape, given);
+    let prepared = prepare(machine, task, given.clone()).map_err(|fault| vec![fault])?;
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for turn in turns {
+        rows += given.rows;
+        let errors = match task.launch(machine, &prepared, turn) {
+            Ok(outcome) => self::wrong(given, &expected, &outcome),
+            Err(fault) => vec![fault],
+        };
+        let place = format!("{}: schedule {turn}", task.kernel);
+        wrong.extend(errors.into_iter().map(|error| format!("{place}: {error}")));
     }
     if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
 }

@@ -66,8 +66,8 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::MulWide => {
             let (lower, upper) = oracle::mul(&x.a(), &x.b(), bits);
             match params.joined {
-                0 => Expected::values(lower, upper),
-                _ => Expected::value(lower + (upper << bits)),
+                false => Expected::values(lower, upper),
+                true => Expected::value(lower + (upper << bits)),
             }
         }
         Op::SumOfProducts => products::sum(x, bits),

@@ -19,6 +19,8 @@ pub(super) const EQUATIONS: [Equation; 7] =
 /// Right results; a flipped bit of two of the first results, of the second ones, of the mask; a
 /// quotient or root that is one too small.
 pub(super) const HARMS: usize = 5;
+/// Bits of the prime of the check, `2^61 - 1`.
+const PRIME_BITS: usize = 61;
 /// The divisor of `DigitQuotient`.
 const DIGIT: u64 = 0xfedc_ba98_7654_3211;
 
@@ -27,8 +29,7 @@ pub(super) fn equation(x: &Row<'_>) -> Expected {
     let (a, b, c) = (x.a(), x.b(), x.updated(0, bits));
     let d = if x.operands.outputs[1] == 0 { BigUint::ZERO } else { x.updated(1, bits) };
     let bit = || if x.bit(2) { power(bits) } else { BigUint::ZERO };
-    let equation = EQUATIONS[params.equation as usize];
-    let is_right = match equation {
+    let is_right = match params.equation {
         Sum => &a + &b == &c + bit(),
         Difference => &a + bit() == &b + &c,
         Product => &a * &b == &c + (&d << bits),
@@ -105,6 +106,13 @@ fn equations(draws: &mut Draws<'_>, equation: Equation, harm: usize) -> Operands
         Quotient | MaskedQuotient | DigitQuotient => DIVISIONS,
         Root => ROOTS,
     });
+    let most = (bits / PRIME_BITS).min(10);
+    if matches!(equation, Quotient | MaskedQuotient) && most > 0 {
+        // Multiples of the prime.
+        for row in rows.iter_mut().skip(1).step_by(4) {
+            row.b = ones(PRIME_BITS * (1 + draws.random.below(most)));
+        }
+    }
     let count = rows.len();
     let mut marks = vec![0; 4 * count.div_ceil(32)];
     let (mut words, mut c, mut d) = (Vec::new(), Vec::new(), Vec::new());
@@ -171,7 +179,7 @@ fn equations(draws: &mut Draws<'_>, equation: Equation, harm: usize) -> Operands
         DigitQuotient => words.into_iter().flat_map(u64::to_le_bytes).collect(),
         _ => marks,
     };
-    launch.params.equation = equation as u32;
+    launch.params.equation = equation;
     launch.params.digit = match equation {
         DigitQuotient => DIGIT,
         Quotient => zero.map_or(u64::MAX, |row| row as u64),

@@ -145,8 +145,9 @@ pub const EUCLID: &[Family] = &[
         quotients(bits, first, |_| BigUint::one(), draw)
     }),
     ("quotients of a length", |draw| {
-        // Near the bound at which a step on 32 or 64 leading bits is uncertain, and beyond a limb.
-        let lengths = [1, 2, 14, 15, 16, 17, 30, 31, 32, 33, 63, 64, 65, 100];
+        // Near the bound at which a step on 32 or 64 leading bits is uncertain, beyond a limb, and
+        // beyond a window.
+        let lengths = [1, 2, 14, 15, 16, 17, 30, 31, 32, 33, 63, 64, 65, 100, 450, 600];
         let length = draw.random.pick(&lengths).min(draw.sizes.bits / 2);
         let bits = draw.sizes.bits;
         quotients(bits, [1, 0], |draw| draw.random.bits(length) | power(length - 1), draw)
