@@ -1,126 +1,59 @@
-//! Division of structured rows: all families, every strategy, zero divisors among the others.
+//! Divisions by divisors of lengths that choose the way, and exact quotients.
 
-use gpuint::num_bigint::BigUint;
-use gpuint::{
-    Algorithm, BackendKind, Device, DynBatch, DynDivisor, Error, Mask, Op, Product, Result, Shape,
-    Strategy, is_offered,
-};
+use gpuint::{Algorithm, BackendKind, Device, Error, Op, Product, Shape, algorithms, is_offered};
 use num_traits::Zero;
 
-use crate::modular::divide_by;
-use crate::setting::{
-    Check, Context, Hex, Part, Rows, Setting, Tally, first, on_every_backend, second,
-};
+use crate::setting::{Check, Rows, Setting, Tally, on_every_backend};
+use gpuint_testkit::cases::{self, Task};
+use gpuint_testkit::launch::{Operands, bytes_of};
 use gpuint_testkit::operands::{DIVISIONS, EXACT, Row, ones};
 use gpuint_testkit::oracle;
 
-/// On at least 10^5 rows of each digit, most of them narrow.
 const ROWS: Rows = Rows { threads: 480_000, least: 90 };
 
-/// The quotient, the remainder, and whether the divisor is 0.
-pub(crate) type Expected = [(BigUint, BigUint, bool)];
-
-/// Expected result of the masked division for each row.
-pub(crate) fn expected(shape: Shape, rows: &[Row]) -> Box<Expected> {
-    rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect()
-}
-
-/// Both divisions by classical products.
-pub(crate) const CLASSICAL: &[Strategy] = &[
-    Strategy::Blocked(Some(Product::Classical)),
-    Strategy::ShiftedInverse(Some(Product::Classical)),
-];
-
-/// Divides rows by one strategy and checks the values and their definition.
+/// Divides rows by the kernel of an algorithm.
 pub(crate) fn divide(
+    op: Op,
+    algorithm: Algorithm,
     shape: Shape,
-    by: Strategy,
     device: &Device,
     rows: &[Row],
-    expected: &Expected,
     tally: &mut Tally,
 ) {
-    let what = format!("div_rem by {by:?}");
-    let what = Context::new(shape, &what, device);
-    tally.attempt(&what, rows.len(), |tally| {
-        let (q, r, zero) = results(shape, by, device, rows)?;
-        let (q, r) = (q.to_biguints()?, r.to_biguints()?);
-        let zero = zero.to_bools()?;
-        for (index, row) in rows.iter().enumerate() {
-            let got = (q[index].clone(), r[index].clone(), zero[index]);
-            let expected = &expected[index];
-            let divides = row.b.is_zero() || oracle::is_division(&row.a, &row.b, &got.0, &got.1);
-            tally.row(got == *expected && divides, || {
-                let (row, got, expected) = (what.row(row), got.hex(), expected.hex());
-                format!("{row}\n  q, r, v = 0 {got}\n  expected    {expected}")
-            });
-        }
-        Ok(())
-    });
+    let dividends = bytes_of(rows.iter().map(|row| &row.a), shape.bits);
+    let divisors = bytes_of(rows.iter().map(|row| &row.b), shape.bits);
+    let outputs = [rows.len() * shape.bytes(); 2];
+    let results = Operands { outputs, rows: rows.len(), ..Operands::default() };
+    let given = match op {
+        Op::DivRem => Operands { inputs: [dividends, divisors, vec![]], mask: true, ..results },
+        _ => Operands {
+            inputs: [dividends, vec![], vec![]],
+            divisors,
+            without_status: true,
+            ..results
+        },
+    };
+    let task = Task::new(op, algorithm, shape);
+    tally.launched(cases::check_operands(&mut device.clone(), &task, &given, 0..1), device);
 }
 
-/// Results overwrite memory that held other values.
-fn results(
+/// Divides rows by an algorithm at its own shapes, and where it is offered also by prepared
+/// divisors. Elsewhere another algorithm divides.
+fn divide_by(
+    algorithm: Algorithm,
+    is_prepared: bool,
     shape: Shape,
-    by: Strategy,
     device: &Device,
-    rows: &[Row],
-) -> Result<(DynBatch, DynBatch, Mask)> {
-    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
-    let v = DynBatch::from_biguints(device, shape, &second(rows))?;
-    let mut q = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
-    let mut r = q.try_clone()?;
-    let mut zero = q.eq_mask(&r)?;
-    u.using(by).div_rem_masked_into(&v, &mut q, &mut r, &mut zero)?;
-    Ok((q, r, zero))
-}
-
-struct Structured;
-
-impl Check for Structured {
-    const NAME: &str = "div_rem";
-    const WIDEST: bool = false;
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let expected = expected(shape, &rows);
-            for by in strategies(setting.backend, shape, part) {
-                divide(shape, by, device, &rows, &expected, tally);
-            }
-        }
+    rows: &mut [Row],
+    tally: &mut Tally,
+) {
+    let is_own = is_offered(Op::DivRem, algorithm, shape);
+    let any = algorithms(Op::DivRem, shape).next().filter(|_| !is_own);
+    divide(Op::DivRem, any.unwrap_or(algorithm), shape, device, rows, tally);
+    if is_prepared && is_offered(Op::DivRemBy, algorithm, shape) {
+        rows.iter_mut().filter(|row| row.b.is_zero()).for_each(|row| row.b.set_bit(0, true));
+        divide(Op::DivRemBy, algorithm, shape, device, rows, tally);
     }
-}
-
-/// The strategies that divide a part of the rows.
-fn strategies(backend: BackendKind, shape: Shape, part: usize) -> Vec<Strategy> {
-    // It has one algorithm.
-    if backend == BackendKind::Cpu {
-        return if part == 0 {
-            [&[Strategy::Auto], CLASSICAL].concat()
-        } else {
-            vec![Strategy::Auto]
-        };
-    }
-    let mut strategies =
-        [CLASSICAL, &[Strategy::ShiftedInverse(Some(Product::Karatsuba))]].concat();
-    // Auto uses one of the others, but wide rows have separate kernels.
-    if part.is_multiple_of(4) || shape.bits >= 32768 {
-        strategies.push(Strategy::Auto);
-    }
-    if part.is_multiple_of(4) {
-        strategies.push(Strategy::Blocked(Some(Product::Karatsuba)));
-    }
-    if part % 4 == 1 && shape.bits >= 16384 {
-        strategies.push(Strategy::ShiftedInverse(Some(Product::TensorCore)));
-    }
-    strategies
-}
-
-/// Divides by prepared divisors.
-fn divide_prepared(part: Part<'_>, by: Strategy) -> Result<()> {
-    let part = part.divisible();
-    divide_by(&part, &DynDivisor::of_rows(&part.b()?)?, &[by])
 }
 
 /// Bits of a divisor by which lanes divide (kernels/tuning/division.cuh).
@@ -143,11 +76,7 @@ impl Check for ByTransforms {
                 if short {
                     rows.iter_mut().for_each(|row| row.b &= ones(SHORT_DIVISOR));
                 }
-                let by = Strategy::Blocked(Some(Product::Fft));
-                divide(shape, by, device, &rows, &expected(shape, &rows), tally);
-                if short && is_offered(Op::DivRemBy, by_fft, shape) {
-                    Part::run(shape, device, 0, rows, tally, |part| divide_prepared(part, by));
-                }
+                divide_by(by_fft, short, shape, device, &mut rows, tally);
             }
         }
     }
@@ -175,18 +104,13 @@ impl Check for ByFused {
         let most = if is_within_transforms { MAX_FUSED_TILES } else { usize::MAX };
         let tiles = shape.bits.div_ceil(1024).min(most);
         let count = if is_own { setting.count(ROWS, shape).max(4 * tiles) } else { 4 };
-        let is_own_by = is_offered(Op::DivRemBy, by_fused, shape);
         for (_, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
             for (index, row) in rows.iter_mut().enumerate().filter(|(index, _)| index % 4 != 3) {
                 let bits = (1024 * (1 + index / 4 % tiles) + index % 4 - 1).min(shape.bits);
                 row.b &= ones(bits);
                 row.b.set_bit(bits as u64 - 1, true);
             }
-            let by = Strategy::Blocked(Some(product));
-            divide(shape, by, device, &rows, &expected(shape, &rows), tally);
-            if is_own_by {
-                Part::run(shape, device, 0, rows, tally, |part| divide_prepared(part, by));
-            }
+            divide_by(by_fused, true, shape, device, &mut rows, tally);
         }
     }
 }
@@ -218,7 +142,6 @@ impl Check for Exact {
 }
 
 on_every_backend! {
-    structured: Structured,
     by_transforms: ByTransforms,
     by_fused: ByFused,
     exact: Exact,

@@ -11,7 +11,8 @@ use gpuint_testkit::launch::Operands;
 use gpuint_testkit::random::Random;
 
 use crate::setting::{
-    self, Check, Context, Rows, Setting, Tally, doubled, is_thorough, on_every_backend, seed,
+    self, Check, Context, Rows, Setting, Tally, doubled, is_thorough, of_operations,
+    on_every_backend, seed,
 };
 
 /// Operands of a launch, as batches on a device.
@@ -119,9 +120,10 @@ impl<'a> Launch<'a> {
         };
         let is_single = self.op != Op::PowProductMod || params.bases == 1;
         let has_results = !form.results.contains(&Pick::Joined) || doubled(self.shape).is_some();
-        // Other strategies are those of `products` and `division`.
-        let is_own = form.name.split_once(" by ").is_none_or(|(_, by)| by.contains("Classical"));
-        form.op == self.op && is_own && is_single && has_results && form.args.iter().all(fits)
+        // Others take long at wide shapes, where `algorithms` has few rows.
+        let is_short = form.name.split_once(" by ").is_none_or(|(_, by)| by.contains("Classical"))
+            || self.shape.bits <= 16384;
+        form.op == self.op && is_short && is_single && has_results && form.args.iter().all(fits)
     }
 
     /// Calls a form.
@@ -281,27 +283,8 @@ fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: 
     }
 }
 
-/// Declares a check of operations on many rows.
-macro_rules! on_many_rows {
-    (
-        $($check:ident = $name:literal $ops:expr,
-          $threads:literal, $least:literal, $widest:literal;)*
-    ) => {$(
-        struct $check;
-
-        impl Check for $check {
-            const NAME: &str = $name;
-            const WIDEST: bool = $widest;
-
-            fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-                let rows = Rows { threads: $threads, least: $least };
-                on_many_rows(&$ops, rows, shape, setting, tally);
-            }
-        }
-    )*};
-}
-
-on_many_rows! {
+of_operations! {
+    on_many_rows;
     Sums = "sums and differences" [Op::Add, Op::Sub], 160_000, 156, true;
     Bits = "functions of bits, numbers of bits" [
         Op::Bitwise, Op::BitMask, Op::CountOnes, Op::TrailingZeros, Op::ShlRows, Op::ShrRows

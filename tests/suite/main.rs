@@ -3,6 +3,7 @@
 //! `gpuint_testkit` makes the rows and the expected results, and `setting` selects the devices and
 //! the numbers of rows. Each of the other modules is a group of checks.
 
+mod algorithms;
 mod compositions;
 mod conversions;
 mod division;
@@ -16,7 +17,6 @@ mod long_kernels;
 mod matrix;
 mod modular;
 mod primes;
-mod products;
 mod regressions;
 mod residues;
 mod roots;

@@ -1,8 +1,7 @@
-//! Prepared divisors: division by them, and products, squares and powers modulo them; and division
-//! by one digit.
+//! Prepared divisors: powers modulo them, and errors.
 //!
-//! Divisors are those of the divisions, dividends and factors of any length: below the divisor,
-//! equal to it, longer.
+//! Divisors are those of the divisions, bases of any length: below the divisor, equal to it,
+//! longer.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -16,8 +15,6 @@ use gpuint_testkit::operands::{DIVISIONS, PRODUCTS, Row, ones, power, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 
-const DIVIDED: Rows = Rows { threads: 60_000, least: 21 };
-const MULTIPLIED: Rows = Rows { threads: 50_000, least: 15 };
 /// A power takes as long as hundreds of products.
 const RAISED: Rows = Rows { threads: 2_000, least: 5 };
 
@@ -32,47 +29,6 @@ fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
         }
         _ => algorithms(op, shape).map(Strategy::from).collect(),
     }
-}
-
-struct Divisions;
-
-impl Check for Divisions {
-    const NAME: &str = "div_rem_by";
-
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(DIVIDED, shape);
-        setting.each_part(shape, DIVISIONS, count, tally, |part| {
-            let mut part = part.divisible();
-            let (v, by) = (part.b()?, strategies(part.device, Op::DivRemBy, shape));
-            for prepared_by in strategies(part.device, Op::Prepare, shape) {
-                divide_by(&part, &v.using(prepared_by).prepare()?, &by)?;
-            }
-            let one = part.one_divisor();
-            divide_by(&part, &DynDivisor::splat(part.device, shape, &one)?, &by)
-        });
-    }
-}
-
-/// Divides rows by prepared divisors, by each strategy.
-pub(crate) fn divide_by(
-    part: &Part<'_>,
-    divisor: &DynDivisor,
-    strategies: &[Strategy],
-) -> Result<()> {
-    let (u, mut q, mut r) = (part.a()?, part.old()?, part.old()?);
-    for &by in strategies {
-        u.using(by).div_rem_by_into(divisor, &mut q, &mut r)?;
-        let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-        for (row, got) in part.rows.iter().zip(results) {
-            let expected = oracle::div_rem(&row.a, &row.b);
-            let right = got == expected && oracle::is_division(&row.a, &row.b, &got.0, &got.1);
-            part.row(right, || {
-                let row = part.what("div_rem_by").row(row);
-                format!("{row}, by {by:?}\n  q, r {got:x?}\n  expected {expected:x?}")
-            });
-        }
-    }
-    Ok(())
 }
 
 /// A factor of a different kind for each row: as long as the width, below the divisor, or just
@@ -116,54 +72,6 @@ pub(crate) fn add(part: &Part<'_>, summands: &[BigUint], divisor: &DynDivisor) -
     part.each("add_mod to itself", a.add_mod(&a, divisor)?, |row| {
         oracle::add_mod(&row.a, &row.a, &row.b)
     })
-}
-
-struct Products;
-
-impl Check for Products {
-    const NAME: &str = "mul_mod, square_mod";
-    const WIDEST: bool = false;
-
-    /// Multiplies modulo a divisor for each row, and modulo one for all rows; an ordinary run does
-    /// one of the two for each part of wide rows on the shim.
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(MULTIPLIED, shape);
-        // Wide divisors are slow to prepare.
-        let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
-        let is_shared = is_slow && shape.bits > 16384;
-        let turn = shape.bits.ilog2() as usize;
-        setting.each_part(shape, DIVISIONS, count, tally, |part| {
-            let is_even = (turn + part.turn).is_multiple_of(2);
-            let mut part = part.divisible();
-            reduce(&mut part.rows);
-            let others = factors(shape, &part.rows);
-            if is_even || !is_shared {
-                multiply(&part, &others, &DynDivisor::of_rows(&part.b()?)?)?;
-            }
-            if is_even && is_shared {
-                return Ok(());
-            }
-            let one = part.one_divisor();
-            multiply(&part, &others, &DynDivisor::splat(part.device, shape, &one)?)
-        });
-    }
-}
-
-fn multiply(part: &Part<'_>, factors: &[BigUint], divisor: &DynDivisor) -> Result<()> {
-    let (a, b, mut out) = (part.a()?, part.batch(factors)?, part.old()?);
-    for by in strategies(part.device, Op::MulMod, part.shape) {
-        a.using(by).mul_mod_into(&b, divisor, &mut out)?;
-        part.each_with(&format!("mul_mod by {by:?}"), &out, factors, |row, b| {
-            oracle::mul_mod(&row.a, b, &row.b)
-        })?;
-    }
-    for by in strategies(part.device, Op::SquareMod, part.shape) {
-        a.using(by).square_mod_into(divisor, &mut out)?;
-        part.each(&format!("square_mod by {by:?}"), &out, |row| {
-            oracle::mul_mod(&row.a, &row.a, &row.b)
-        })?;
-    }
-    Ok(())
 }
 
 /// Exponents: 0, 1, lengths on both sides of each change of the window, all ones, and the whole
@@ -341,8 +249,6 @@ fn errors(part: &Part<'_>, devices: &[Device]) -> Result<()> {
 }
 
 on_every_backend! {
-    divisions: Divisions,
-    products: Products,
     powers: Powers,
     power_products: PowerProducts,
     errors: Errors,

@@ -1,9 +1,10 @@
 //! Known hard rows: `tests/regressions.txt` on every shape that can hold them.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Shape, Strategy};
+use gpuint::{Op, Shape};
 
-use crate::division::{CLASSICAL, divide, expected};
+use crate::algorithms::distinct;
+use crate::division::divide;
 use crate::setting::{Check, Setting, Tally, on_every_backend};
 use gpuint_testkit::operands::{Row, row};
 
@@ -37,15 +38,11 @@ impl Check for Known {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let mut rows = known();
         rows.retain(|row| row.a.bits().max(row.b.bits()) <= shape.bits as u64);
-        let expected = expected(shape, &rows);
         // Wide shapes do not run them under every schedule.
         let schedules = if shape.bits > 4096 { 1 } else { setting.devices().len() };
         for device in &setting.devices()[..schedules] {
-            divide(shape, Strategy::Auto, device, &rows, &expected, tally);
-            // The cpu backend has one algorithm.
-            let others = if setting.backend == BackendKind::Cpu { &[] } else { CLASSICAL };
-            for &by in others {
-                divide(shape, by, device, &rows, &expected, tally);
+            for algorithm in distinct(device, Op::DivRem, shape) {
+                divide(Op::DivRem, algorithm, shape, device, &rows, tally);
             }
         }
     }

@@ -498,6 +498,29 @@ macro_rules! on_every_backend {
 }
 pub(crate) use on_every_backend;
 
+/// Declares checks of operations by a function: name, operations, rows, and if the check runs at
+/// the widest shapes.
+macro_rules! of_operations {
+    (
+        $function:ident;
+        $($check:ident = $name:literal $ops:expr,
+          $threads:literal, $least:literal, $widest:literal;)*
+    ) => {$(
+        struct $check;
+
+        impl $crate::setting::Check for $check {
+            const NAME: &str = $name;
+            const WIDEST: bool = $widest;
+
+            fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+                let rows = Rows { threads: $threads, least: $least };
+                $function(&$ops, rows, shape, setting, tally);
+            }
+        }
+    )*};
+}
+pub(crate) use of_operations;
+
 /// Counts rows, and describes the first wrong ones.
 pub(crate) struct Tally {
     name: String,
@@ -524,6 +547,20 @@ impl Tally {
             if self.wrong <= DESCRIBED {
                 eprintln!("{}: wrong: {}", self.name, describe());
             }
+        }
+    }
+
+    /// Counts the rows of a launch, or its errors.
+    pub(crate) fn launched(
+        &mut self,
+        rows: std::result::Result<usize, Vec<String>>,
+        device: &Device,
+    ) {
+        match rows {
+            Ok(rows) => self.rows += rows as u64,
+            Err(errors) => errors.into_iter().for_each(|error| {
+                self.row(false, || format!("seed {}, on {device}, {error}", seed()));
+            }),
         }
     }
 
