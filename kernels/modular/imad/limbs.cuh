@@ -55,6 +55,19 @@ GPUINT_DEVICE void shift_down(const Place& from, u32 distance, u32 (&x)[N]) {
   for (u32 j = 0; j < N; ++j) x[j] = shifted_down<N>(from, by, j);
 }
 
+// even <- even + b times the even limbs of x. The carry is left to the next addition.
+template <u32 N>
+GPUINT_DEVICE void add_even_products(u32 (&even)[N], const u32 (&x)[N], u32 b) {
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < N; j += 2) {
+    if (j == 0)
+      ptx::mad_lo_cc(even[0], x[0], b);
+    else
+      ptx::madc_lo_cc(even[j], x[j], b);
+    ptx::madc_hi_cc(even[j + 1], x[j], b);
+  }
+}
+
 // sum <- sum / B + x b, where the lowest limb of the sum has been taken: `odd` is the sum's `even`,
 // `even` its `odd`. Requires sum / B + x b < 2 B^(N+1).
 template <u32 N>
@@ -68,14 +81,7 @@ GPUINT_DEVICE void add_row_shifted(u32 (&even)[N], u32 (&odd)[N], u32& top, cons
     odd[j] = j + 2 < N ? odd[j + 2] : top;
     ptx::madc_hi_cc(odd[j], x[j], b);
   }
-  GPUINT_UNROLL()
-  for (u32 j = 0; j < N; j += 2) {
-    if (j == 0)
-      ptx::mad_lo_cc(even[0], x[0], b);
-    else
-      ptx::madc_lo_cc(even[j], x[j], b);
-    ptx::madc_hi_cc(even[j + 1], x[j], b);
-  }
+  add_even_products(even, x, b);
   ptx::addc_cc(odd[N - 1], 0);
   top = 0;
   ptx::addc(top, 0);
@@ -93,14 +99,7 @@ GPUINT_DEVICE void add_row(u32 (&even)[N], u32 (&odd)[N], u32& top, const u32 (&
     ptx::madc_hi_cc(odd[j], x[j], b);
   }
   ptx::addc(top, 0);
-  GPUINT_UNROLL()
-  for (u32 j = 0; j < N; j += 2) {
-    if (j == 0)
-      ptx::mad_lo_cc(even[0], x[0], b);
-    else
-      ptx::madc_lo_cc(even[j], x[j], b);
-    ptx::madc_hi_cc(even[j + 1], x[j], b);
-  }
+  add_even_products(even, x, b);
   ptx::addc_cc(odd[N - 1], 0);
   ptx::addc(top, 0);
 }
