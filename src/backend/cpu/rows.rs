@@ -265,7 +265,7 @@ impl<'a> Rows<'a> {
         let mut cursor = Cursor::new(self)?;
         while let Some(row) = cursor.next() {
             let outcome = work(row, &mut scratch);
-            cursor.finish(outcome);
+            cursor.finish(&outcome);
         }
         Ok(cursor.failed)
     }
@@ -319,7 +319,7 @@ impl<'a> Cursor<'a> {
 
     /// Stores the results of the row.
     #[inline(always)]
-    fn finish(&mut self, outcome: Outcome) {
+    fn finish(&mut self, outcome: &Outcome) {
         let [c, d] = &mut self.outs;
         c.finish();
         d.finish();
