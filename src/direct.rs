@@ -47,8 +47,8 @@ impl Outcome {
     }
 }
 
-/// Runs the kernel of an operation by an algorithm on a device. Prepared operands are those of the
-/// library.
+/// Runs the kernel of an operation by an algorithm on a device, without checks of its results on a
+/// verified handle. Prepared operands are those of the library.
 ///
 /// # Errors
 /// An absent kernel, operands of other lengths than those of the operation, indexed operands, and
@@ -92,7 +92,9 @@ pub fn launch(
         status: status.as_mut(),
         params: Params { pairs: pairs.len(), ..given.params },
     };
-    device.launch(kernel, operands)?;
+    if given.rows > 0 {
+        device.launch_unharmed(kernel, operands)?;
+    }
     let bytes = |buffer: &Option<Buffer>| -> Result<Vec<u8>> {
         let Some(buffer) = buffer else { return Ok(Vec::new()) };
         let mut bytes = vec![0; buffer.bytes() as usize];
