@@ -5,7 +5,7 @@ use gpuint_catalogue::PREPARED;
 use gpuint_testkit::cases::{self, Task};
 use gpuint_testkit::random::Random;
 
-use crate::setting::{Rows, Setting, Tally, of_operations, on_every_backend, seed};
+use crate::setting::{Rows, Setting, Tally, is_thorough, of_operations, on_every_backend, seed};
 
 /// The algorithms that differ on a device. The CPU has one, and records of divisors of its own. The
 /// shim takes long to prepare wide divisors, except by transforms; it has the algorithm of the
@@ -28,10 +28,15 @@ pub(crate) fn distinct(device: &Device, op: Op, shape: Shape) -> Vec<Algorithm> 
 fn check(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: &mut Tally) {
     let devices = setting.devices();
     let is_slow = setting.backend == BackendKind::Simt;
-    let rows = setting.count(rows, shape).div_ceil(devices.len());
+    // Wide rows take the shim long: in an ordinary run each algorithm has one schedule, by turns.
+    let is_shared = is_slow && shape.bits > 16384 && !is_thorough();
+    let parts = if is_shared { 1 } else { devices.len() };
+    let rows = setting.count(rows, shape).div_ceil(parts);
     for &op in ops {
         for (turn, device) in devices.iter().enumerate() {
-            for algorithm in distinct(device, op, shape) {
+            let all = distinct(device, op, shape).into_iter().enumerate();
+            let is_own = |&(index, _): &(usize, _)| !is_shared || index % devices.len() == turn;
+            for (_, algorithm) in all.filter(is_own) {
                 let task = Task::new(op, algorithm, shape);
                 let place = (turn * Op::COUNT + op as usize) as u64;
                 let mut random = Random::new(seed() ^ place << 32 ^ (shape.bits * shape.q) as u64);
