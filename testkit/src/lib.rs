@@ -13,6 +13,7 @@ pub mod process;
 pub mod ptx;
 pub mod random;
 pub mod shim;
+pub mod turns;
 
 pub use gpuint_skip as skip;
 

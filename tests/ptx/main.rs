@@ -3,23 +3,24 @@
 //!
 //! The other suites run the kernels' source. This one runs the compiled kernels on the cases of
 //! `gpuint_testkit::cases`, in one of two orders of the warps, by turns, and powers on few rows.
-//! With `GPUINT_TEST_ROWS=1` each kernel runs in both orders, on all rows. The suite needs nvcc but
+//! Each kernel runs at one of the shapes of each of its families, by turns of days. With
+//! `GPUINT_TEST_ROWS=1` it runs at all shapes in both orders, on all rows. The suite needs nvcc but
 //! no GPU; without nvcc the tests are skipped.
 
 mod hostile;
 mod secret;
 
-use std::env;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
-use gpuint_catalogue::{BLOCK, Kernel, PREPARED};
+use gpuint_catalogue::{BLOCK, Kernel, PREPARED, Row};
 use gpuint_testkit::cases::{self, Machine, Task};
 use gpuint_testkit::launch::{Grids, Operands, Outcome};
 use gpuint_testkit::ptx::{self, How, LaunchBounds};
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
+use gpuint_testkit::turns::{is_in_turn, is_thorough};
 use ptxi::{Checks, Module};
 
 const SEED: u64 = 0x7074_7869;
@@ -53,11 +54,6 @@ impl Machine for Interpreter {
         let how = How { max_grid: u32::MAX, seed, checks: Checks::default(), traced: false };
         ptx::run_grids(&self.0, grids, how)
     }
-}
-
-/// True for a run with all rows, in all orders (nightly).
-fn is_thorough() -> bool {
-    env::var("GPUINT_TEST_ROWS").is_ok_and(|part| part == "1")
 }
 
 /// Orders of the warps for a kernel.
@@ -124,13 +120,33 @@ fn kernels_with_grids(wanted: impl Fn(&str) -> bool, beside: &[&str]) {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Runs the kernels of the catalogue at one shape for which `wanted` returns true, on `count` rows
-/// a launch.
-fn kernels(shape: Shape, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
-    let Some((kernels, module)) = compiled(shape, CHECKED, wanted) else { return };
+/// Runs the kernels of the catalogue for which `wanted` returns true at the shape `family[index]`,
+/// on `count` rows a launch. An ordinary run has the kernels of an operation by an algorithm at a
+/// third of the shapes of the family, by turns, and at one at least.
+fn kernels(family: &[Shape], index: usize, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
+    let shape = family[index];
+    let catalogue = ptx::catalogue().expect("the catalogue");
+    let in_turn = |(place, row): &(usize, Row<'_>)| {
+        let offered = |shapes: &[Shape]| shapes.iter().filter(|&&at| row.is_offered(at)).count();
+        row.is_offered(shape)
+            && wanted(row.op, row.algorithm)
+            && is_in_turn(*place, offered(&family[..index]), offered(family))
+    };
+    let rows = catalogue.rows().enumerate().filter(in_turn);
+    let checked: Vec<_> = rows.map(|(_, row)| (row.op, row.algorithm)).collect();
+    let takes_records = |op: Op, by: Algorithm| {
+        let takes = |&(of, algorithm): &(Op, Algorithm)| {
+            has_prepared(of) && (prepares(op, by) || op == Op::Prepare && by == algorithm)
+        };
+        checked.iter().any(takes)
+    };
+    let is_launched = |op, by| checked.contains(&(op, by)) || takes_records(op, by);
+    let Some((kernels, module)) = compiled(shape, CHECKED, is_launched) else { return };
     let mut machine = Interpreter(module);
     let (mut rows, mut wrong) = (0, Vec::new());
-    for (index, kernel) in kernels.iter().enumerate() {
+    let is_checked =
+        |kernel: &&Kernel<'_>| checked.contains(&(kernel.row.op, kernel.row.algorithm));
+    for (index, kernel) in kernels.iter().filter(is_checked).enumerate() {
         let mut task = Task::parse(&kernel.name()).expect("the name of a kernel");
         task.shape = shape;
         let rows_per_block = machine.rows_per_block(&task.kernel).expect("a compiled kernel");
@@ -142,54 +158,64 @@ fn kernels(shape: Shape, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
             Err(errors) => wrong.extend(errors),
         }
     }
-    eprintln!("{shape}: {} kernels, {rows} rows", kernels.len());
+    eprintln!("{shape}: {} kernels, {rows} rows", checked.len());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Runs the kernels of the catalogue at one shape that depend on its digits or Q: the others are
-/// those of [`plain`].
-fn kernels_of_shape(bits: usize, q: usize, digit: DigitKind, count: usize) {
+/// Runs the kernels of the catalogue at the shape [`OF_DIGITS`]`[index]` that depend on its digits
+/// or Q: the others are those of [`plain`].
+fn kernels_of_shape(index: usize, count: usize) {
     let catalogue = ptx::catalogue().expect("the catalogue");
     let is_of_width = |op, algorithm| {
         catalogue.rows().any(|row| row.per_width && (row.op, row.algorithm) == (op, algorithm))
     };
-    kernels(Shape { bits, q, digit }, count, |op, algorithm| !is_of_width(op, algorithm));
+    kernels(&OF_DIGITS, index, count, |op, algorithm| !is_of_width(op, algorithm));
 }
 
 /// A shape of 64-bit digits, four to a thread.
-fn plain(bits: usize) -> Shape {
+const fn plain(bits: usize) -> Shape {
     Shape { bits, q: 4, digit: DigitKind::U64 }
 }
 
+/// Rows of 4 and of 8 threads, and of a whole block.
+const OF_U64: [Shape; 3] = [plain(1024), plain(2048), plain(16384)];
+
+/// Rows of few and of many threads.
+const OF_DIGITS: [Shape; 3] = [
+    Shape { bits: 1024, q: 2, digit: DigitKind::U32 },
+    Shape { bits: 1024, q: 1, digit: DigitKind::U16 },
+    Shape { bits: 1024, q: 4, digit: DigitKind::U16 },
+];
+
 #[test]
 fn u64_q4_1024() {
-    kernels(plain(1024), 330, |_, _| true);
+    kernels(&OF_U64, 0, 330, |_, _| true);
 }
 
 #[test]
 fn u64_q4_2048() {
-    kernels(plain(2048), 93, |_, _| true);
+    kernels(&OF_U64, 1, 93, |_, _| true);
 }
 
 #[test]
 fn u32_q2_1024() {
-    kernels_of_shape(1024, 2, DigitKind::U32, 170);
+    kernels_of_shape(0, 170);
 }
 
 #[test]
 fn u16_q1_1024() {
-    kernels_of_shape(1024, 1, DigitKind::U16, 90);
+    kernels_of_shape(1, 90);
 }
 
 #[test]
 fn u16_q4_1024() {
-    kernels_of_shape(1024, 4, DigitKind::U16, 170);
+    kernels_of_shape(2, 170);
 }
 
 /// The levels of square roots: rows of a part of a warp.
 #[test]
 fn levels_of_roots() {
-    kernels(plain(4096), 60, |op, _| {
+    kernels(&[plain(4096)], 0, 60, |op, _| {
         matches!(op, Op::RootDividend | Op::RootRemainder | Op::RootCorrect)
     });
 }
@@ -197,28 +223,27 @@ fn levels_of_roots() {
 /// A row takes a whole block.
 #[test]
 fn u64_q4_16384() {
-    kernels(plain(16384), 31, |op, by| !prepares(op, by) && !has_prepared(op));
+    kernels(&OF_U64, 2, 31, |op, by| !prepares(op, by) && !has_prepared(op));
 }
 
 #[test]
 fn u64_q4_16384_prepared() {
-    kernels(plain(16384), 31, |op, by| prepares(op, by) || has_prepared(op));
+    kernels(&OF_U64, 2, 31, |op, by| prepares(op, by) || has_prepared(op));
 }
 
 /// Products by transforms, of one part and of two.
 #[test]
 fn fft() {
-    for (bits, count) in [(65536, 9), (131_072, 9)] {
-        kernels(plain(bits), count, |op, by| {
-            by == Algorithm::By(Product::Fft) && !has_prepared(op)
-        });
+    let family = [65536, 131_072].map(plain);
+    for index in 0..family.len() {
+        kernels(&family, index, 9, |op, by| by == Algorithm::By(Product::Fft) && !has_prepared(op));
     }
 }
 
 /// Modular arithmetic and divisions by transforms.
 #[test]
 fn fft_prepared() {
-    kernels(plain(32768), 5, |op, by| {
+    kernels(&[plain(32768)], 0, 5, |op, by| {
         prepares(op, by) || (by.product() == Some(Product::Fft) && has_prepared(op))
     });
 }
@@ -226,15 +251,16 @@ fn fft_prepared() {
 /// Products by number-theoretic transforms: columns of 4 points in the first pass.
 #[test]
 fn ntt() {
-    kernels(plain(131_072), 9, |_, by| by == Algorithm::By(Product::Ntt));
+    kernels(&[plain(131_072)], 0, 9, |_, by| by == Algorithm::By(Product::Ntt));
 }
 
 /// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
 /// shared by two warps.
 #[test]
 fn tensor() {
-    for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9), (65536, 9)] {
-        kernels(plain(bits), count, |op, by| is_by_tensor_cores(by) && !has_prepared(op));
+    let family = [4096, 8192, 12288, 32768, 65536].map(plain);
+    for (index, count) in [66, 45, 33, 9, 9].into_iter().enumerate() {
+        kernels(&family, index, count, |op, by| is_by_tensor_cores(by) && !has_prepared(op));
     }
 }
 
@@ -242,7 +268,7 @@ fn tensor() {
 /// time; at 16384 bits they have many.
 #[test]
 fn tensor_prepared() {
-    kernels(plain(8192), 9, |op, by| {
+    kernels(&[plain(8192)], 0, 9, |op, by| {
         prepares(op, by) || (is_by_tensor_cores(by) && has_prepared(op))
     });
 }

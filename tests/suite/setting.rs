@@ -13,12 +13,10 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::{Debug, Display};
-use std::io::{Write, stderr};
 use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -28,71 +26,14 @@ use gpuint::{
 
 use gpuint_testkit::operands::{self, Family, Row, ones};
 use gpuint_testkit::skip::skip;
-
-/// Prints a line directly to standard error, since the test harness captures the output of passing
-/// tests.
-pub(crate) fn say(line: impl Display) {
-    // A closed log does not fail a test.
-    let _ = writeln!(stderr().lock(), "{line}");
-}
-
-/// Returns an environment variable that is set and not empty.
-fn variable(name: &str) -> Option<String> {
-    // Text that is not UTF-8 is rejected by its parser.
-    let value = env::var_os(name)?.to_string_lossy().into_owned();
-    Some(value).filter(|value| !value.is_empty())
-}
-
-/// Returns an environment variable as a number.
-fn number<N: std::str::FromStr>(name: &str, default: N) -> N {
-    let Some(text) = variable(name) else { return default };
-    text.parse().unwrap_or_else(|_| panic!("{name}=\"{text}\" is not a number"))
-}
+use gpuint_testkit::turns::{number, variable};
+pub(crate) use gpuint_testkit::turns::{
+    half_in_turn, in_turn, is_ordinary, is_thorough, say, times, turn,
+};
 
 /// The seed of all operands.
 pub(crate) fn seed() -> u64 {
     number("GPUINT_TEST_SEED", 1)
-}
-
-/// Multiplier of an ordinary run.
-const ORDINARY: f64 = 0.05;
-
-/// Multiplier of all numbers of rows.
-pub(crate) fn times() -> f64 {
-    number("GPUINT_TEST_ROWS", ORDINARY)
-}
-
-/// True for `cargo test`, not for a run of the night.
-pub(crate) fn is_ordinary() -> bool {
-    times() <= ORDINARY
-}
-
-/// Turn of an ordinary run: other shapes from day to day, or as the environment selects.
-pub(crate) fn turn() -> usize {
-    static TURN: LazyLock<usize> = LazyLock::new(|| {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let turn = number("GPUINT_TEST_TURN", (time.as_secs() / (24 * 3600)) as usize);
-        if is_ordinary() {
-            say(format_args!("GPUINT_TEST_TURN={turn}"));
-        }
-        turn
-    });
-    *TURN
-}
-
-/// Selects one of the items in an ordinary run, by turns, and else all.
-pub(crate) fn in_turn<T>(items: &[T]) -> &[T] {
-    if is_ordinary() { &items[turn() % items.len()..][..1] } else { items }
-}
-
-/// Selects every other item in an ordinary run, by turns, and else all.
-pub(crate) fn half_in_turn<T>(items: Vec<T>) -> Vec<T> {
-    if is_ordinary() { items.into_iter().skip(turn() % 2).step_by(2).collect() } else { items }
-}
-
-/// True for a run with all rows (nightly), which also repeats what few shapes show.
-pub(crate) fn is_thorough() -> bool {
-    times() >= 1.0
 }
 
 /// Shapes that need not be built, tested instead of the built ones; empty if there are none.
