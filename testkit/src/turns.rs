@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Multiplier of an ordinary run.
 const ORDINARY: f64 = 0.05;
-/// Turns in which an ordinary run takes each shape at least once.
-pub const TURNS: usize = 3;
+/// Turns in which [`is_in_turn`] selects each item at least once.
+const TURNS: usize = 3;
 
 /// Prints a line directly to standard error, since the test harness captures the output of passing
 /// tests.

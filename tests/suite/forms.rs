@@ -250,9 +250,10 @@ fn every_form(
             let launch = Launch::draw(op, shape, device, count, turn)?;
             let fitting: Vec<_> = forms.iter().filter(|form| launch.fits(form)).collect();
             for same in fitting.chunk_by(|one, other| one.results == other.results) {
-                // Forms of wide rows take turns at the counts in an ordinary run.
-                let is_shared = shape.bits > 65536 && !is_thorough();
-                let same = if is_shared { &same[turn % same.len()..][..1] } else { same };
+                // Forms of wide rows take turns at the counts, and by days, in an ordinary run.
+                let is_shared = shape.bits > 16384 && !is_thorough();
+                let first = (setting::turn() + turn) % same.len();
+                let same = if is_shared { &same[first..][..1] } else { same };
                 launch.check(same, tally);
             }
             Ok(())

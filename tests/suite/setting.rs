@@ -26,10 +26,10 @@ use gpuint::{
 
 use gpuint_testkit::operands::{self, Family, Row, ones};
 use gpuint_testkit::skip::skip;
-use gpuint_testkit::turns::{number, variable};
 pub(crate) use gpuint_testkit::turns::{
     half_in_turn, in_turn, is_ordinary, is_thorough, say, times, turn,
 };
+use gpuint_testkit::turns::{number, variable};
 
 /// The seed of all operands.
 pub(crate) fn seed() -> u64 {
