@@ -73,7 +73,7 @@ EXAMPLES = {
     "tests/ecosystem.rs": "fmt clippy features",
     "tests/mutants.txt": "",
     "tests/sanitize/main.cpp": "ci fmt tsan asan",
-    "tests/sanitize/units": "ci tsan asan",
+    "tests/sanitize/units": "ci tsan asan kernels",
     "tests/suite/division.rs": "fmt clippy test",
     "tuning/h200.toml": f"{INTERFACE} benches nvrtc".replace("fmt ", ""),
 }
