@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod compositions;
+mod device;
 pub mod forms;
 pub mod gmp;
 pub mod launch;

@@ -57,8 +57,10 @@ impl Task {
         Some(Self { kernel: kernel.to_owned(), op, shape, by: By::Kernel(algorithm) })
     }
 
-    /// The operation, the algorithm and the shape of a kernel with operands of rows.
-    pub(super) fn id(&self) -> Option<(Op, Algorithm, Shape)> {
+    /// Returns the operation, the algorithm and the shape of a kernel with operands of rows; `None`
+    /// for one of long rows.
+    #[must_use]
+    pub fn id(&self) -> Option<(Op, Algorithm, Shape)> {
         match self.by {
             By::Kernel(algorithm) => Some((self.op, algorithm, self.shape)),
             By::Grids(_) => None,
