@@ -58,7 +58,11 @@ pub(super) fn lucas(x: &Row<'_>) -> Expected {
 
 /// Numbers of all kinds, short, since kernels and oracle walk over all their bits.
 fn numbers(draws: &mut Draws<'_>) -> Vec<BigUint> {
-    let most = if draws.is_slow || draws.bits() > 1024 { 127 } else { 607 };
+    let most = match (draws.is_slow, draws.bits()) {
+        (true, 4096..) => 61,
+        (true, _) | (false, 1025..) => 127,
+        _ => 607,
+    };
     let known = primes::known_primes(most.min(draws.bits()));
     let drawn = draws.rows(SUMS);
     let number = |(index, row): (usize, crate::operands::Row)| {
