@@ -60,6 +60,7 @@ EXAMPLES = {
     "python/src/batch.rs": "fmt clippy doc python cross",
     "scripts/cuda-toolchain": "test nvrtc kernels",
     "scripts/unit": "ci tsan asan kernels",
+    "scripts/kernel-gate": "ci kernels",
     "scripts/mutants": "",
     "src/backend/cpu/mod.rs": LIBRARY,
     "src/backend/cuda/module.rs": f"{LIBRARY} nvrtc",

@@ -1,15 +1,19 @@
 //! A device of the library as a machine of the cases.
 
-use gpuint::{Device, direct, is_offered};
+use gpuint::{Algorithm, Device, Op, Shape, direct, is_offered};
 
 use crate::cases::{Machine, Task};
 use crate::launch::{Grids, Operands, Outcome};
 
+/// The operation, the algorithm and the shape of a kernel by its name.
+fn id_of(kernel: &str) -> Option<(Op, Algorithm, Shape)> {
+    Task::parse(kernel)?.id()
+}
+
 /// A device of the library, on its own schedule. It runs operations on long rows as one launch.
 impl Machine for Device {
     fn has_kernel(&mut self, kernel: &str) -> bool {
-        let id = Task::parse(kernel).and_then(|task| task.id());
-        id.is_some_and(|(op, algorithm, shape)| is_offered(op, algorithm, shape))
+        id_of(kernel).is_some_and(|(op, algorithm, shape)| is_offered(op, algorithm, shape))
     }
 
     fn rows_per_block(&mut self, _kernel: &str) -> Option<usize> {
@@ -17,8 +21,7 @@ impl Machine for Device {
     }
 
     fn launch(&mut self, kernel: &str, given: &Operands, _turn: usize) -> Result<Outcome, String> {
-        let id = Task::parse(kernel).and_then(|task| task.id());
-        let id = id.ok_or_else(|| format!("unknown kernel \"{kernel}\""))?;
+        let id = id_of(kernel).ok_or_else(|| format!("unknown kernel \"{kernel}\""))?;
         let initial = |output: usize| match &given.updated[output][..] {
             [] => vec![0xa5; given.outputs[output]],
             updated => updated.to_vec(),

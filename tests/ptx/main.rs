@@ -3,9 +3,9 @@
 //!
 //! The other suites run the kernels' source. This one runs the compiled kernels on the cases of
 //! `gpuint_testkit::cases`, in one of two orders of the warps, by turns, and powers on few rows.
-//! Each kernel runs at one of the shapes of each of its families, by turns of days. With
-//! `GPUINT_TEST_ROWS=1` it runs at all shapes in both orders, on all rows. The suite needs nvcc but
-//! no GPU; without nvcc the tests are skipped.
+//! Each kernel runs at a third of the shapes of a family, and at one at least, by turns of days.
+//! With `GPUINT_TEST_ROWS=1` it runs at all shapes in both orders, on all rows. The suite needs
+//! nvcc but no GPU; without nvcc the tests are skipped.
 
 mod hostile;
 mod secret;
@@ -134,6 +134,7 @@ fn kernels(family: &[Shape], index: usize, count: usize, wanted: impl Fn(Op, Alg
     };
     let rows = catalogue.rows().enumerate().filter(in_turn);
     let checked: Vec<_> = rows.map(|(_, row)| (row.op, row.algorithm)).collect();
+    // Kernels with prepared divisors are launched with those that prepare them.
     let takes_records = |op: Op, by: Algorithm| {
         let takes = |&(of, algorithm): &(Op, Algorithm)| {
             has_prepared(of) && (prepares(op, by) || op == Op::Prepare && by == algorithm)

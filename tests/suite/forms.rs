@@ -120,10 +120,11 @@ impl<'a> Launch<'a> {
         };
         let is_single = self.op != Op::PowProductMod || params.bases == 1;
         let has_results = !form.results.contains(&Pick::Joined) || doubled(self.shape).is_some();
-        // Others take long at wide shapes, where `algorithms` has few rows.
-        let is_short = form.name.split_once(" by ").is_none_or(|(_, by)| by.contains("Classical"))
-            || self.shape.bits <= 16384;
-        form.op == self.op && is_short && is_single && has_results && form.args.iter().all(fits)
+        // Strategies of wide rows take the shim long, which runs their kernels in `algorithms`.
+        let is_long = self.device.backend() == BackendKind::Simt && self.shape.bits > 16384;
+        let is_other = |by: &str| !by.contains("Classical");
+        let is_left = is_long && form.name.split_once(" by ").is_some_and(|(_, by)| is_other(by));
+        form.op == self.op && !is_left && is_single && has_results && form.args.iter().all(fits)
     }
 
     /// Calls a form.

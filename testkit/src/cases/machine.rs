@@ -9,7 +9,8 @@ pub trait Machine {
         self.rows_per_block(kernel).is_some()
     }
 
-    /// Rows that a block of a kernel processes at a time; `None` for an unknown kernel.
+    /// Rows that a block of a kernel processes at a time; `None` for an unknown kernel, and for all
+    /// where the machine divides the rows among blocks itself.
     fn rows_per_block(&mut self, kernel: &str) -> Option<usize>;
 
     /// Runs a kernel on the schedule `turn`.

@@ -2,8 +2,7 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, MAX_BITS, Op, Product, Shape};
-use gpuint_catalogue::kernel;
-use gpuint_catalogue::{Operand, PREPARED};
+use gpuint_catalogue::{Operand, PREPARED, kernel};
 
 use super::draws::Draws;
 use super::long::{self, Plan};
