@@ -10,8 +10,10 @@ import unittest.mock
 
 import gates
 
-LOADER = importlib.machinery.SourceFileLoader("kernel_gate", str(gates.ROOT / "scripts/kernel-gate"))
-kernel_gate = importlib.util.module_from_spec(importlib.util.spec_from_loader("kernel_gate", LOADER))
+SCRIPT = gates.ROOT / "scripts/kernel-gate"
+LOADER = importlib.machinery.SourceFileLoader("kernel_gate", str(SCRIPT))
+SPEC = importlib.util.spec_from_loader("kernel_gate", LOADER)
+kernel_gate = importlib.util.module_from_spec(SPEC)
 LOADER.exec_module(kernel_gate)
 
 SOURCE = '#include "outer.cuh"\n'
