@@ -412,7 +412,7 @@ class Run:
         text = path.read_text(errors="replace")
         with self.lock:
             self.cpu += outcome.cpu
-        took = f"{outcome.seconds:.0f} s, {outcome.cpu:.0f} s of CPU"
+        took = f"{outcome.seconds:.0f} of {limit:.0f} s, {outcome.cpu:.0f} s of CPU"
         closing = facts.closing_lines(text) if gate.closing else []
         if outcome.status == 0:
             said = facts.render(gate.facts, text)
@@ -425,7 +425,7 @@ class Run:
             self.failed.append(gate.name)
             self.stamps.remove(gate, before)
             if outcome.status is None:
-                took = f"exceeded its budget of {limit:.0f} s, {outcome.cpu:.0f} s of CPU"
+                took = f"exceeded its budget: {took}"
             lines = [f"gate {gate.name}: FAILED ({took}), the end of {path}:"]
             lines += [f"  | {line}" for line in text.splitlines()[-TAIL:]]
         self.say(*lines, *(f"  {line}" for line in closing))
