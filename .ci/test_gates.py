@@ -193,8 +193,9 @@ def cargo_tests(gate):
     for line in done.stdout.splitlines():
         command, *arguments = shlex.split(line)
         if command == "test":
-            pairs = zip(arguments, arguments[1:])
-            yield [text for pair in pairs if pair[0] in ("--package", "--features") for text in pair]
+            options = zip(arguments, arguments[1:])
+            selecting = [pair for pair in options if pair[0] in ("--package", "--features")]
+            yield [text for pair in selecting for text in pair]
 
 
 def cargo_tree(*arguments):
