@@ -34,9 +34,12 @@ struct Conditional<false, A, B> {
 template <u32 VALUE>
 struct Constant {
   static constexpr u32 value = VALUE;
+  __host__ __device__ constexpr operator u32() const { return VALUE; }
 };
 
-// Calls body(Constant<i>()) for i from BEGIN below END.
+// Calls body(Constant<i>()) for i from BEGIN below END. The compiler unrolls the loops of a kernel
+// one after the other, each in the time of a pass over the kernel as it is then: many loops in a
+// long kernel take longer than all else, and this has none.
 template <u32 BEGIN, u32 END, class Body>
 GPUINT_DEVICE void unroll(Body body) {
   if constexpr (BEGIN < END) {

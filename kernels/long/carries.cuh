@@ -12,7 +12,8 @@
 // comes from columns of zero.
 #pragma once
 #include "core/abi.cuh"
-#include "long/remainders.cuh"
+#include "long/grid_kernel.cuh"
+#include "long/tile_kernel.cuh"
 #include "long/tiles.cuh"
 
 namespace gpuint::long_rows {

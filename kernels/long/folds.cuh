@@ -5,8 +5,7 @@
 // negative r once more, with Q - 1. It leaves the other rows unchanged, by edges without excess.
 #pragma once
 #include "core/abi.cuh"
-#include "core/occupancy.cuh"
-#include "long/remainders.cuh"
+#include "long/tile_kernel.cuh"
 #include "long/tiles.cuh"
 #include "modular/special.cuh"
 

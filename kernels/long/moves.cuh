@@ -4,7 +4,7 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/limbs.cuh"
-#include "long/transform.cuh"
+#include "long/grid_kernel.cuh"
 #include "tuning/long.cuh"
 
 namespace gpuint::long_rows {

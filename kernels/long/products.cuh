@@ -13,6 +13,7 @@
 #include "core/abi.cuh"
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
+#include "long/grid_kernel.cuh"
 #include "long/registers.cuh"
 #include "long/transform.cuh"
 #include "tuning/long.cuh"

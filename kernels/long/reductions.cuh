@@ -5,6 +5,7 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/math.cuh"
+#include "long/grid_kernel.cuh"
 #include "long/transform.cuh"
 #include "tuning/long.cuh"
 

@@ -3,8 +3,7 @@
 // the borrow.
 #pragma once
 #include "core/abi.cuh"
-#include "core/occupancy.cuh"
-#include "long/remainders.cuh"
+#include "long/tile_kernel.cuh"
 #include "long/tiles.cuh"
 
 namespace gpuint::long_rows {

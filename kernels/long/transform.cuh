@@ -57,12 +57,6 @@ struct Transform {
   const u32* second;  // residues of the second operands; those of the first ones of squares
 };
 
-// Launch bounds of kernels whose grid the host computes from their work. ROWS is the part of a
-// block: points of transforms, or limbs.
-struct GridKernel {
-  static constexpr u32 SCRATCH = 0, PERSISTENT = 0;
-};
-
 __host__ __device__ constexpr u32 log_first_radix(u32 levels) { return levels / 2; }
 
 }  // namespace gpuint::long_rows

@@ -51,7 +51,7 @@ pub(super) struct Parts {
     pub(super) limbs: [u64; 2],
 }
 
-/// `Carrying` of `kernels/long/remainders.cuh`.
+/// `Carrying` of `kernels/long/tile_kernel.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Carrying {
