@@ -37,9 +37,9 @@ struct Constant {
   __host__ __device__ constexpr operator u32() const { return VALUE; }
 };
 
-// Calls body(Constant<i>()) for i from BEGIN below END. The compiler unrolls the loops of a kernel
-// one after the other, each in the time of a pass over the kernel as it is then: many loops in a
-// long kernel take longer than all else, and this has none.
+// Calls body(Constant<i>()) for i from BEGIN below END. Compilers unroll the loops of a kernel one
+// by one and pass over the whole kernel each time, so that many loops in a long kernel take most of
+// its compile time. This leaves no loop.
 template <u32 BEGIN, u32 END, class Body>
 GPUINT_DEVICE void unroll(Body body) {
   if constexpr (BEGIN < END) {
