@@ -34,12 +34,9 @@ struct Conditional<false, A, B> {
 template <u32 VALUE>
 struct Constant {
   static constexpr u32 value = VALUE;
-  __host__ __device__ constexpr operator u32() const { return VALUE; }
 };
 
-// Calls body(Constant<i>()) for i from BEGIN below END. Compilers unroll the loops of a kernel one
-// by one and pass over the whole kernel each time, so that many loops in a long kernel take most of
-// its compile time. This leaves no loop.
+// Calls body(Constant<i>()) for i from BEGIN below END.
 template <u32 BEGIN, u32 END, class Body>
 GPUINT_DEVICE void unroll(Body body) {
   if constexpr (BEGIN < END) {

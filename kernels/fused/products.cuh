@@ -118,10 +118,11 @@ struct FusedProducts {
   // Reads a row of COUNT limbs in global memory moved up by whole limbs.
   template <u32 COUNT = LIMBS>
   GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
-    unroll<0, TILES>([&](auto tile) {
-      const u32 k = tile * TILE_LIMBS + lane - limbs;  // negative places wrap
-      x[tile] = k < COUNT ? __ldg(row + k) : 0;
-    });
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 k = tile * TILE_LIMBS + lane - limbs;
+      x[tile] = k < COUNT ? __ldg(row + k) : 0;  // negative places wrap
+    }
   }
 
   // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
@@ -137,11 +138,12 @@ struct FusedProducts {
   // Shifts a number by less than a limb, `beneath` standing below limb 0; returns, in lane 0, its
   // top limb.
   GPUINT_DEVICE u32 shift_up(Limbs& x, u32 beneath, u32 bits) const {
-    unroll<0, TILES>([&](auto tile) {
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       x[tile] = __funnelshift_l(lane == 0 ? beneath : turned, x[tile], bits);
       beneath = turned;
-    });
+    }
     return beneath;
   }
 
@@ -150,13 +152,14 @@ struct FusedProducts {
   template <Order O, class F>
   GPUINT_DEVICE void each_limb(const Limbs& x, u32 beneath, F f) const {
     u32 carried = O == Order::Plain ? beneath : top_of_tile(x[TILES - 1]);
-    unroll<0, TILES>([&](auto tile) {
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       u32 below = lane == 0 ? carried : turned;
       if (O == Order::Turned && tile == 0 && lane == 1) below = beneath;
       carried = turned;
       f(tile, index<O>(tile), x[tile], below);
-    });
+    }
   }
   template <Order O>
   GPUINT_DEVICE bool is_top(u32 tile) const {
@@ -206,8 +209,9 @@ struct FusedProducts {
     GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
       GPUINT_UNROLL(4)
       for (u32 step = 0; step < STEPS; ++step) {
-        unroll<FIRST, LAST + 1>(
-            [&](auto tile) { from.read(step, tile, rows[step][tile - FIRST]); });
+        GPUINT_UNROLL(33)
+        for (u32 tile = FIRST; tile <= LAST; ++tile)
+          from.read(step, tile, rows[step][tile - FIRST]);
       }
     }
     GPUINT_DEVICE void read(u32 step, u32 tile, u32 (&to)[4]) const {
@@ -227,8 +231,9 @@ struct FusedProducts {
   GPUINT_DEVICE SharedRows low_rows() const { return rows<Order::Plain>(for_low()); }
 
   GPUINT_DEVICE static void clear(Sums& sums) {
-    unroll<0, TILES>(
-        [&](auto tile) { sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0; });
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile)
+      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
 
   // Adds the columns of the low tiles, or of the lowest COUNT of them, to the sums.
@@ -238,15 +243,15 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[COUNT][4];
-      unroll<0, COUNT>([&](auto tile) { rows.read(step, tile, row[tile]); });
-      unroll<0, COUNT>([&](auto m) {
+      GPUINT_UNROLL(33)
+      for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
+      GPUINT_UNROLL(33)
+      for (u32 m = 0; m < COUNT; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        unroll<0, COUNT - m>([&](auto i) {
-          const u32 tile = COUNT - 1 - i;
-          ptx::mma(sums[tile], row[tile - m], column);
-        });
-      });
+        GPUINT_UNROLL(33)
+        for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
+      }
     }
   }
 
@@ -260,18 +265,18 @@ struct FusedProducts {
     for (u32 step = 0; step < STEPS; ++step) {
       // Those of tile i stand at i % TILES: block m needs tiles FIRST - m, FIRST - m + 1, ..
       u32 row[TILES][4];
-      unroll<1, TILES>(
-          [&](auto tile) { rows.read(step, FIRST + tile, row[(FIRST + tile) % TILES]); });
+      GPUINT_UNROLL(33)
+      for (u32 tile = 1; tile < TILES; ++tile)
+        rows.read(step, FIRST + tile, row[(FIRST + tile) % TILES]);
       GPUINT_UNROLL(33)
       for (u32 m = 0; m <= min_of(LENGTH, FIRST + TILES - 1); ++m) {
         if (m == LENGTH && step > 0) break;  // see add_above
         if (m <= FIRST) rows.read(step, FIRST - m, row[(FIRST - m) % TILES]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        unroll<0, TILES>([&](auto i) {
-          const u32 tile = TILES - 1 - i;
+        GPUINT_UNROLL(33)
+        for (u32 tile = TILES; tile-- > 0;)
           if (FIRST + tile >= m) ptx::mma(sums[tile], row[(FIRST + tile - m) % TILES], column);
-        });
       }
     }
   }
@@ -283,12 +288,14 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      unroll<0, TILES>([&](auto m) {
+      GPUINT_UNROLL(33)
+      for (u32 m = 0; m < TILES; ++m) {
         rows.read(step, TILES - m, row[TILES - m]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        unroll<0, m + 1>([&](auto tile) { ptx::mma(sums[tile], row[TILES + tile - m], column); });
-      });
+        GPUINT_UNROLL(33)
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
+      }
       if (step == 0) {
         rows.read(step, 0, row[0]);
         add_above(at, row, sums);
@@ -303,16 +310,17 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      unroll<0, TILES + 1>([&](auto tile) { rows.read(step, tile, row[tile]); });
-      unroll<0, TILES>([&](auto m) {
+      GPUINT_UNROLL(33)
+      for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
+      GPUINT_UNROLL(33)
+      for (u32 m = 0; m < TILES; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        unroll<0, TILES - m>([&](auto i) {
-          const u32 tile = TILES - 1 - i;
-          ptx::mma(lower[tile], row[tile - m], column);
-        });
-        unroll<0, m + 1>([&](auto tile) { ptx::mma(upper[tile], row[TILES + tile - m], column); });
-      });
+        GPUINT_UNROLL(33)
+        for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
+        GPUINT_UNROLL(33)
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
+      }
       if (step == 0) add_above(at, row, upper);
     }
   }
@@ -322,20 +330,21 @@ struct FusedProducts {
   template <class Value>
   GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
     u32 overflown = 0;  // bit of each tile
-    unroll<0, TILES>([&](auto tile) {
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) {
       const u64 v = value(tile);
       const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (lane + 31) % 32);
       const u32 below = lane == 0 ? carry : turned;
       carry = turned;
       limbs[tile] = static_cast<u32>(v) + below;
       if (limbs[tile] < below) overflown |= 1u << tile;
-    });
+    }
     if (!__any_sync(~0u, overflown != 0)) return carry;
     if (lane == 0) GPUINT_RARE(FusedCarries);
     u32 bit = 0;
-    unroll<0, TILES>([&](auto tile) {
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile)
       limbs[tile] = ripple(limbs[tile], (overflown >> tile & 1) != 0, lane, bit);
-    });
     return carry + bit;
   }
 
@@ -345,7 +354,8 @@ struct FusedProducts {
   }
 
   GPUINT_DEVICE static void copy(const Limbs& from, Limbs& to) {
-    unroll<0, TILES>([&](auto tile) { to[tile] = from[tile]; });
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile];
   }
 
   // d = x - z in order O, where z stands in A-form; returns true if z > x. d may be x.
@@ -354,7 +364,8 @@ struct FusedProducts {
     u32 bit = 0;
     bool borrow = false;
     u32 first = 0;
-    unroll<0, TILES>([&](auto tile) {
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 minuend = x[tile], subtrahend = z[2 * index<O>(tile) + 1];
       const u32 difference = minuend - subtrahend;
       const bool takes_part = O == Order::Plain || tile > 0 || lane > 0;
@@ -364,7 +375,7 @@ struct FusedProducts {
       if (O == Order::Turned && tile == 0) borrow = minuend < subtrahend, first = difference;
       d[tile] = takes_part ? difference - borrows.into(lane) : difference;
       bit = borrows.out_of(32);
-    });
+    }
     if constexpr (O == Order::Plain) return bit != 0;
     // The top limb is lane 0's.
     borrow = borrow || first < bit;
@@ -379,7 +390,8 @@ struct FusedProducts {
   // Of the block above b only the first 13 values of s meet digits.
   GPUINT_DEVICE static void add_above(const u32* at, const u32 (&row)[TILES + 1][4], Sums& upper) {
     const u32 column[2] = {at[LIMBS], *(at + LIMBS - 1)};
-    unroll<0, TILES>([&](auto tile) { ptx::mma(upper[tile], row[tile], column); });
+    GPUINT_UNROLL(33)
+    for (u32 tile = 0; tile < TILES; ++tile) ptx::mma(upper[tile], row[tile], column);
   }
 };
 
