@@ -1,4 +1,4 @@
-// Integer functions, a type selection and indices of unrolled loops for constant expressions.
+// Integer functions and a type selection for constant expressions.
 #pragma once
 #include "core/platform.cuh"
 
@@ -29,20 +29,5 @@ template <class A, class B>
 struct Conditional<false, A, B> {
   using Type = B;
 };
-
-// A number as a type: an index that template arguments may depend on.
-template <u32 VALUE>
-struct Constant {
-  static constexpr u32 value = VALUE;
-};
-
-// Calls body(Constant<i>()) for i from BEGIN below END.
-template <u32 BEGIN, u32 END, class Body>
-GPUINT_DEVICE void unroll(Body body) {
-  if constexpr (BEGIN < END) {
-    body(Constant<BEGIN>());
-    unroll<BEGIN + 1, END>(body);
-  }
-}
 
 }  // namespace gpuint

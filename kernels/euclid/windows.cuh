@@ -35,6 +35,7 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/rows.cuh"
+#include "core/unroll.cuh"
 #include "euclid/euclid.cuh"
 #include "mul/columns.cuh"
 

@@ -28,6 +28,7 @@
 #include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
+#include "core/unroll.cuh"
 #include "mul/tensor/tile_carries.cuh"
 
 namespace gpuint {
@@ -118,11 +119,10 @@ struct FusedProducts {
   // Reads a row of COUNT limbs in global memory moved up by whole limbs.
   template <u32 COUNT = LIMBS>
   GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      const u32 k = tile * TILE_LIMBS + lane - limbs;
-      x[tile] = k < COUNT ? __ldg(row + k) : 0;  // negative places wrap
-    }
+    repeat<0, TILES>([&](u32 tile) {
+      const u32 k = tile * TILE_LIMBS + lane - limbs;  // negative places wrap
+      x[tile] = k < COUNT ? __ldg(row + k) : 0;
+    });
   }
 
   // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
@@ -138,12 +138,11 @@ struct FusedProducts {
   // Shifts a number by less than a limb, `beneath` standing below limb 0; returns, in lane 0, its
   // top limb.
   GPUINT_DEVICE u32 shift_up(Limbs& x, u32 beneath, u32 bits) const {
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       x[tile] = __funnelshift_l(lane == 0 ? beneath : turned, x[tile], bits);
       beneath = turned;
-    }
+    });
     return beneath;
   }
 
@@ -152,14 +151,13 @@ struct FusedProducts {
   template <Order O, class F>
   GPUINT_DEVICE void each_limb(const Limbs& x, u32 beneath, F f) const {
     u32 carried = O == Order::Plain ? beneath : top_of_tile(x[TILES - 1]);
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       u32 below = lane == 0 ? carried : turned;
       if (O == Order::Turned && tile == 0 && lane == 1) below = beneath;
       carried = turned;
       f(tile, index<O>(tile), x[tile], below);
-    }
+    });
   }
   template <Order O>
   GPUINT_DEVICE bool is_top(u32 tile) const {
@@ -208,11 +206,8 @@ struct FusedProducts {
     u32 rows[STEPS][LAST - FIRST + 1][4];
     GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
       GPUINT_UNROLL(4)
-      for (u32 step = 0; step < STEPS; ++step) {
-        GPUINT_UNROLL(33)
-        for (u32 tile = FIRST; tile <= LAST; ++tile)
-          from.read(step, tile, rows[step][tile - FIRST]);
-      }
+      for (u32 step = 0; step < STEPS; ++step)
+        repeat<FIRST, LAST + 1>([&](u32 tile) { from.read(step, tile, rows[step][tile - FIRST]); });
     }
     GPUINT_DEVICE void read(u32 step, u32 tile, u32 (&to)[4]) const {
       GPUINT_UNROLL(4)
@@ -231,9 +226,8 @@ struct FusedProducts {
   GPUINT_DEVICE SharedRows low_rows() const { return rows<Order::Plain>(for_low()); }
 
   GPUINT_DEVICE static void clear(Sums& sums) {
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile)
-      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
+    repeat<0, TILES>(
+        [&](u32 tile) { sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0; });
   }
 
   // Adds the columns of the low tiles, or of the lowest COUNT of them, to the sums.
@@ -243,15 +237,15 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[COUNT][4];
-      GPUINT_UNROLL(33)
-      for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(33)
-      for (u32 m = 0; m < COUNT; ++m) {
+      repeat<0, COUNT>([&](u32 tile) { rows.read(step, tile, row[tile]); });
+      repeat<0, COUNT>([&](u32 m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(33)
-        for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
-      }
+        repeat<0, COUNT>([&](u32 i) {
+          const u32 tile = COUNT - 1 - i;
+          if (tile >= m) ptx::mma(sums[tile], row[tile - m], column);
+        });
+      });
     }
   }
 
@@ -265,18 +259,18 @@ struct FusedProducts {
     for (u32 step = 0; step < STEPS; ++step) {
       // Those of tile i stand at i % TILES: block m needs tiles FIRST - m, FIRST - m + 1, ..
       u32 row[TILES][4];
-      GPUINT_UNROLL(33)
-      for (u32 tile = 1; tile < TILES; ++tile)
-        rows.read(step, FIRST + tile, row[(FIRST + tile) % TILES]);
+      repeat<1, TILES>(
+          [&](u32 tile) { rows.read(step, FIRST + tile, row[(FIRST + tile) % TILES]); });
       GPUINT_UNROLL(33)
       for (u32 m = 0; m <= min_of(LENGTH, FIRST + TILES - 1); ++m) {
         if (m == LENGTH && step > 0) break;  // see add_above
         if (m <= FIRST) rows.read(step, FIRST - m, row[(FIRST - m) % TILES]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(33)
-        for (u32 tile = TILES; tile-- > 0;)
+        repeat<0, TILES>([&](u32 i) {
+          const u32 tile = TILES - 1 - i;
           if (FIRST + tile >= m) ptx::mma(sums[tile], row[(FIRST + tile - m) % TILES], column);
+        });
       }
     }
   }
@@ -288,14 +282,14 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(33)
-      for (u32 m = 0; m < TILES; ++m) {
+      repeat<0, TILES>([&](u32 m) {
         rows.read(step, TILES - m, row[TILES - m]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(33)
-        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
-      }
+        repeat<0, TILES>([&](u32 tile) {
+          if (tile <= m) ptx::mma(sums[tile], row[TILES + tile - m], column);
+        });
+      });
       if (step == 0) {
         rows.read(step, 0, row[0]);
         add_above(at, row, sums);
@@ -310,17 +304,18 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(33)
-      for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(33)
-      for (u32 m = 0; m < TILES; ++m) {
+      repeat<0, TILES + 1>([&](u32 tile) { rows.read(step, tile, row[tile]); });
+      repeat<0, TILES>([&](u32 m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(33)
-        for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
-        GPUINT_UNROLL(33)
-        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
-      }
+        repeat<0, TILES>([&](u32 i) {
+          const u32 tile = TILES - 1 - i;
+          if (tile >= m) ptx::mma(lower[tile], row[tile - m], column);
+        });
+        repeat<0, TILES>([&](u32 tile) {
+          if (tile <= m) ptx::mma(upper[tile], row[TILES + tile - m], column);
+        });
+      });
       if (step == 0) add_above(at, row, upper);
     }
   }
@@ -330,21 +325,20 @@ struct FusedProducts {
   template <class Value>
   GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
     u32 overflown = 0;  // bit of each tile
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u64 v = value(tile);
       const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (lane + 31) % 32);
       const u32 below = lane == 0 ? carry : turned;
       carry = turned;
       limbs[tile] = static_cast<u32>(v) + below;
       if (limbs[tile] < below) overflown |= 1u << tile;
-    }
+    });
     if (!__any_sync(~0u, overflown != 0)) return carry;
     if (lane == 0) GPUINT_RARE(FusedCarries);
     u32 bit = 0;
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile)
+    repeat<0, TILES>([&](u32 tile) {
       limbs[tile] = ripple(limbs[tile], (overflown >> tile & 1) != 0, lane, bit);
+    });
     return carry + bit;
   }
 
@@ -354,8 +348,7 @@ struct FusedProducts {
   }
 
   GPUINT_DEVICE static void copy(const Limbs& from, Limbs& to) {
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile];
+    repeat<0, TILES>([&](u32 tile) { to[tile] = from[tile]; });
   }
 
   // d = x - z in order O, where z stands in A-form; returns true if z > x. d may be x.
@@ -364,8 +357,7 @@ struct FusedProducts {
     u32 bit = 0;
     bool borrow = false;
     u32 first = 0;
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u32 minuend = x[tile], subtrahend = z[2 * index<O>(tile) + 1];
       const u32 difference = minuend - subtrahend;
       const bool takes_part = O == Order::Plain || tile > 0 || lane > 0;
@@ -375,7 +367,7 @@ struct FusedProducts {
       if (O == Order::Turned && tile == 0) borrow = minuend < subtrahend, first = difference;
       d[tile] = takes_part ? difference - borrows.into(lane) : difference;
       bit = borrows.out_of(32);
-    }
+    });
     if constexpr (O == Order::Plain) return bit != 0;
     // The top limb is lane 0's.
     borrow = borrow || first < bit;
@@ -390,8 +382,7 @@ struct FusedProducts {
   // Of the block above b only the first 13 values of s meet digits.
   GPUINT_DEVICE static void add_above(const u32* at, const u32 (&row)[TILES + 1][4], Sums& upper) {
     const u32 column[2] = {at[LIMBS], *(at + LIMBS - 1)};
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) ptx::mma(upper[tile], row[tile], column);
+    repeat<0, TILES>([&](u32 tile) { ptx::mma(upper[tile], row[tile], column); });
   }
 };
 

@@ -10,8 +10,8 @@
 // reduced once, and (a - b + 2 P) w is a product by a factor. Large primes: the same with P for 2
 // P.
 #pragma once
-#include "core/math.cuh"
 #include "core/platform.cuh"
+#include "core/unroll.cuh"
 #include "long/primes.cuh"
 
 namespace gpuint::long_rows {

@@ -6,6 +6,7 @@
 // always.
 #pragma once
 #include "core/abi.cuh"
+#include "core/unroll.cuh"
 #include "fused/frame.cuh"
 #include "modular/secret.cuh"
 #include "modular/tensor/montgomery.cuh"
@@ -25,8 +26,7 @@ struct RegularProducts : FusedProducts<TILES, SHARED_WIDE, KEPT> {
   template <class Value>
   GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
     Limbs g, p;
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u64 v = value(tile);
       const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (this->lane + 31) % 32);
       const u32 below = this->lane == 0 ? carry : turned;
@@ -34,10 +34,9 @@ struct RegularProducts : FusedProducts<TILES, SHARED_WIDE, KEPT> {
       limbs[tile] = static_cast<u32>(v) + below;
       g[tile] = __ballot_sync(~0u, limbs[tile] < below);
       p[tile] = __ballot_sync(~0u, limbs[tile] == ~0u);
-    }
+    });
     const u32 out = look_ahead(g, p);
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) limbs[tile] += p[tile] >> this->lane & 1;
+    repeat<0, TILES>([&](u32 tile) { limbs[tile] += p[tile] >> this->lane & 1; });
     return carry + out;
   }
 
@@ -45,21 +44,19 @@ struct RegularProducts : FusedProducts<TILES, SHARED_WIDE, KEPT> {
   GPUINT_DEVICE void subtract_multiple(Limbs& x, const u32* z, u32 count) const {
     const u32 mask = ptx::rematerialize(0 - count);
     Limbs g, p;
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u32 subtrahend = z[2 * this->template index<Order::Turned>(tile) + 1] & mask;
       // The top limb is lane 0's of tile 0: it takes no part in the borrows of that tile.
       const u32 parts = tile == 0 ? ~1u : ~0u;
       g[tile] = __ballot_sync(~0u, x[tile] < subtrahend) & parts;
       x[tile] -= subtrahend;
       p[tile] = __ballot_sync(~0u, x[tile] == 0) & parts;
-    }
+    });
     const u32 out = look_ahead(g, p);
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) {
       const u32 borrow = p[tile] >> this->lane & 1;
       x[tile] -= tile == 0 && this->lane == 0 ? out : borrow;
-    }
+    });
   }
 
  private:
@@ -69,18 +66,15 @@ struct RegularProducts : FusedProducts<TILES, SHARED_WIDE, KEPT> {
   GPUINT_DEVICE static u32 look_ahead(const Limbs& g, Limbs& p) {
     u32 out = 0;
     Limbs sum;
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) sum[tile] = g[tile] | p[tile];
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) {
+    repeat<0, TILES>([&](u32 tile) { sum[tile] = g[tile] | p[tile]; });
+    repeat<0, TILES>([&](u32 tile) {
       if (tile == 0)
         ptx::add_cc(sum[tile], g[tile]);
       else
         ptx::addc_cc(sum[tile], g[tile]);
-    }
+    });
     ptx::addc(out, 0);
-    GPUINT_UNROLL(33)
-    for (u32 tile = 0; tile < TILES; ++tile) p[tile] ^= sum[tile];
+    repeat<0, TILES>([&](u32 tile) { p[tile] ^= sum[tile]; });
     return out;
   }
 };
@@ -94,9 +88,8 @@ struct RegularFrame : FusedFrame<S, Policy, P> {
  protected:
   // Reads a row in turned order.
   GPUINT_DEVICE static void read(const P& products, const u32* row, typename P::Limbs& x) {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < Base::TILES; ++tile)
-      x[tile] = __ldg(row + products.template index<Order::Turned>(tile));
+    repeat<0, Base::TILES>(
+        [&](u32 tile) { x[tile] = __ldg(row + products.template index<Order::Turned>(tile)); });
   }
 };
 
