@@ -27,13 +27,10 @@ struct FusedFrame {
     own.clear();
     return own;
   }
-  template <class Work>
-  GPUINT_DEVICE static void each_row(const Operands& o, Work work) {
-    GPUINT_UNROLL(1)
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
-         row += u64(gridDim.x) * ROWS)
-      work(row);
-  }
+  // Rows of this warp. Not a function that takes the work on a row as a lambda: that is too long
+  // for compilers to inline by themselves.
+  GPUINT_DEVICE static u64 first_row() { return u64(blockIdx.x) * ROWS + threadIdx.x / 32; }
+  GPUINT_DEVICE static u64 row_stride() { return u64(gridDim.x) * ROWS; }
 };
 
 }  // namespace gpuint

@@ -245,7 +245,7 @@ struct FusedPrepare : FusedFrame<S, Policy, Reciprocals<S, Rows::N, Policy::SEED
   static constexpr u32 SCRATCH = 0;
 
   // A warp takes consecutive rows, in groups of Policy::SEEDS.
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Row whole(reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * Row::WARP_LIMBS);
     const u64 warps = u64(gridDim.x) * Base::ROWS;
     const u64 warp = u64(blockIdx.x) * Base::ROWS + ptx::thread() / 32;

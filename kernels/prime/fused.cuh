@@ -101,9 +101,10 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
   static constexpr u32 SCRATCH = Base::ROWS * Saved::WARP_BYTES;
   static constexpr u32 WINDOW = log2_of(S::BITS);
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       // Asked where it is needed: an address kept from product to product would cost registers.
       const auto n = [&] { return input_row<S>(o, 0, row); };
       const FusedLengths<S> lengths(n(), products.lane);
@@ -115,7 +116,7 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
         passes = walk(o, montgomery, n, lengths.bits, lengths.zeros_of_previous);
       }
       if (passes && products.lane == 0) set_mask(o.mask, row);
-    });
+    }
   }
 
  private:
@@ -186,22 +187,23 @@ struct FusedLucasTest : FusedFrame<S, Policy> {
   static constexpr u32 PERSISTENT = 0;
   static constexpr u32 SCRATCH = Base::ROWS * Saved::WARP_BYTES;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       const u32* const n = input_row<S>(o, 0, row);
       const FusedLengths<S> lengths(n, products.lane);
       const Term term(__ldg(static_cast<const u64*>(o.in[1]) + row));
       bool passes = term.passes();
       if (!term.is_decided()) {
-        if (__ldg(n) % 2 == 0 || lengths.bits < 2) return;
+        if (__ldg(n) % 2 == 0 || lengths.bits < 2) continue;
         products.sync();  // the row before is done with
         Montgomery<Products> montgomery(products, n);
         begin(o, montgomery, n, lengths.bits, term);
         passes = walk(o, montgomery, n, lengths);
       }
       if (passes && products.lane == 0) set_mask(o.mask, row);
-    });
+    }
   }
 
  private:

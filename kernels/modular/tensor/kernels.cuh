@@ -39,10 +39,11 @@ struct FusedProductMod : FusedFrame<S, Policy> {
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     bool is_set = false;
     Barrett<typename Base::Products> mod(Base::products(shared));
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       const FullDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
@@ -56,8 +57,8 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       }
       mod.read(y_row, divisor.shift / 32, y);
       mod.read(x_row, 0, x);
-      if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
-        prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
+      if (Policy::PREFETCHES && row + Base::row_stride() < o.rows)
+        prefetch(o, row + Base::row_stride(), mod.lane);
       mod.sync();  // the rows of the row before are done with
       if (!is_set) mod.set_divisor(divisor, v, reciprocal);
       is_set = o.params.broadcast_divisor != 0;
@@ -77,7 +78,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
         mod.set_one(y);
       }
       mod.store(x, output_row<S>(o, 0, row));
-    });
+    }
   }
 
  private:
@@ -103,10 +104,11 @@ struct FusedPrepareOdd
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
-      if (!is_odd_modulus<S>(o, row, products.lane == 0)) return;
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
+      if (!is_odd_modulus<S>(o, row, products.lane == 0)) continue;
       typename Base::Limbs z;
       NegativeInverse<Products, true>(products).find(input_row<S>(o, 0, row), z);
       u32* const record = static_cast<u32*>(o.out[0]) + row * OddModulus<S>::LIMBS;
@@ -116,7 +118,7 @@ struct FusedPrepareOdd
         record[k] = __ldg(input_row<S>(o, 0, row) + k);
         record[S::N + k] = z[tile];
       }
-    });
+    }
   }
 };
 
@@ -131,10 +133,11 @@ struct FusedResidueProduct : FusedFrame<S, Policy> {
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     Montgomery<typename Base::Products> montgomery(Base::products(shared));
     bool is_set = false;
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       const OddModulus<S> modulus(o, row);
       // All reads begin before any is waited for.
       Limbs x, y, v, inverse;
@@ -146,15 +149,15 @@ struct FusedResidueProduct : FusedFrame<S, Policy> {
         x[tile] = __ldg(input_row<S>(o, 0, row) + turned);
         y[tile] = FACTORS == 1 ? x[tile] : __ldg(rhs_row<S>(o, row) + turned);
       }
-      if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
-        prefetch(o, row + u64(gridDim.x) * Base::ROWS, montgomery.lane);
+      if (Policy::PREFETCHES && row + Base::row_stride() < o.rows)
+        prefetch(o, row + Base::row_stride(), montgomery.lane);
       montgomery.sync();  // the rows of the row before are done with
       if (!is_set) montgomery.set_modulus(v, inverse);
       is_set = o.params.broadcast_divisor != 0;
       montgomery.set_factor(y);
       montgomery.multiply(x);
       montgomery.store(x, output_row<S>(o, 0, row));
-    });
+    }
   }
 
  private:
@@ -193,9 +196,10 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
   static constexpr u32 TABLE = odd_powers(S::BITS) * LIMBS;  // limbs of a warp
   static constexpr u32 SCRATCH = Base::ROWS * TABLE * sizeof(u32);
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       // Asked where it is needed: an address kept from product to product would cost registers.
       const auto exponent = [&] {
         return input_row<InMemory>(o, 1, o.params.broadcast_exponent != 0 ? 0 : row);
@@ -209,7 +213,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
           const u32 k = tile * TILE_LIMBS + products.lane;
           if (k < InMemory::N) output_row<InMemory>(o, 0, row)[k] = k == 0 && prepared.bits() > 1;
         }
-        return;
+        continue;
       }
       const u32 largest = group.max(largest_window<InMemory>(
           exponent(), bits, sliding_window_bits(bits), group.rank, group.THREADS));
@@ -233,7 +237,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         raise(barrett, x, exponent, bits, largest, o);
         barrett.template store<InMemory::N>(x, output_row<InMemory>(o, 0, row));
       }
-    });
+    }
   }
 
  private:

@@ -26,9 +26,10 @@ struct MulAddSecret : RegularFrame<S, Policy> {
   static constexpr u32 PERSISTENT = 0;
   static constexpr u32 SCRATCH = 0;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       products.sync();  // the rows of the row before are done with
       const SecretModulus<S, 3> record(o, row);
       Montgomery<Products> montgomery(products, record.n());
@@ -36,7 +37,7 @@ struct MulAddSecret : RegularFrame<S, Policy> {
       Base::read(products, input_row<S>(o, 0, row), x);
       multiply_add(montgomery, x, record, rhs_row<S>(o, row));
       montgomery.store(x, output_row<S>(o, 0, row));
-    });
+    }
     products.sync();
     products.clear();
   }

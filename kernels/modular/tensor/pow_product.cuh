@@ -18,9 +18,10 @@ struct FusedPowerProduct : FusedFrame<S, Policy> {
   static constexpr u32 TABLE = FusedPowerMod<S, Policy>::TABLE;  // limbs of a warp and a base
   static constexpr u32 SCRATCH = FusedPowerMod<S, Policy>::SCRATCH;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       const Walk walk(o, row);
       const Prepared<S> prepared(o, row);
       if (walk.largest == 0) {
@@ -28,7 +29,7 @@ struct FusedPowerProduct : FusedFrame<S, Policy> {
         for (u32 tile = 0; tile < TILES; ++tile)
           output_row<S>(o, 0, row)[tile * TILE_LIMBS + products.lane] =
               tile == 0 && products.lane == 0 && prepared.bits() > 1;
-        return;
+        continue;
       }
       products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
@@ -63,7 +64,7 @@ struct FusedPowerProduct : FusedFrame<S, Policy> {
         raise(barrett, x, walk);
         barrett.store(x, output_row<S>(o, 0, row));
       }
-    });
+    }
   }
 
  private:

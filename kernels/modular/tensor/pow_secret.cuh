@@ -40,16 +40,17 @@ struct SecretPower : RegularFrame<S, Policy> {
   // Limbs of a power that a lane reads at a time.
   static constexpr u32 VECTOR = TILES % 4 == 0 ? 4 : TILES % 2 == 0 ? 2 : 1;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
     const u32 k = secret_window_bits(o.params.exponent_bits);
-    Base::each_row(o, [&](u64 row) {
+    GPUINT_UNROLL(1)
+    for (u64 row = Base::first_row(); row < o.rows; row += Base::row_stride()) {
       products.sync();  // the rows of the row before are done with
       Montgomery<Products> montgomery(products, Record(o, row).n());
       Limbs x;
       raise(montgomery, x, o, row, k);
       montgomery.store(x, output_row<S>(o, 0, row));
-    });
+    }
     const Limbs zero = {};
     GPUINT_UNROLL(1)
     for (u32 e = 0; e < 1u << k; ++e) save(zero, o, e);
