@@ -1,6 +1,4 @@
 """Tests of the kept units of scripts/kernel-gate."""
-import importlib.machinery
-import importlib.util
 import os
 import pathlib
 import shutil
@@ -9,12 +7,9 @@ import unittest
 import unittest.mock
 
 import gates
+import scripts
 
-SCRIPT = gates.ROOT / "scripts/kernel-gate"
-LOADER = importlib.machinery.SourceFileLoader("kernel_gate", str(SCRIPT))
-SPEC = importlib.util.spec_from_loader("kernel_gate", LOADER)
-kernel_gate = importlib.util.module_from_spec(SPEC)
-LOADER.exec_module(kernel_gate)
+kernel_gate = scripts.load("scripts/kernel-gate")
 
 SOURCE = '#include "outer.cuh"\n'
 

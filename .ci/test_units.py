@@ -1,6 +1,4 @@
 """Tests of the units of the sanitizers and of their selection (tests/sanitize/units)."""
-import importlib.machinery
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -9,11 +7,10 @@ import unittest
 import unittest.mock
 
 import gates
+import scripts
 
-SCRIPT = gates.ROOT / "tests/sanitize/units"
-LOADER = importlib.machinery.SourceFileLoader("units", str(SCRIPT))
-units = importlib.util.module_from_spec(importlib.util.spec_from_loader("units", LOADER))
-LOADER.exec_module(units)
+SCRIPT = "tests/sanitize/units"
+units = scripts.load(SCRIPT)
 
 SHAPES = ("b1024", "b2048", "b4096", "b8192")
 NAMES = ("add", "gcd", "div_rem_blocked_classical", "div_rem_by_classical", "prepare_classical")
@@ -183,7 +180,7 @@ class Runs(unittest.TestCase):
         build.mkdir(exist_ok=True)
         arguments = [*options, setting, build, self.stamps, *SHAPES]
         done = subprocess.run(
-            [SCRIPT, *arguments],
+            [gates.ROOT / SCRIPT, *arguments],
             check=True, input="\n".join(LINES), stdout=subprocess.PIPE, text=True,
         )
         lines = (build / "checked").read_text().splitlines()
