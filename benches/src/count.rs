@@ -42,7 +42,8 @@ pub fn unit(
     kernels: &[catalogue::Kernel<'static>],
     shape: Shape,
 ) -> Result<Unit> {
-    let compiled = ptx::compile(nvcc, kernels.iter().copied(), &[])?;
+    let newest = catalogue::Architecture::NEWEST.capability;
+    let compiled = ptx::compile(nvcc, newest, kernels.iter().copied(), &[])?;
     let names: Vec<_> = kernels.iter().map(catalogue::Kernel::name).collect();
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
     let kernel =

@@ -64,18 +64,18 @@ pub struct Compiled {
     pub module: Module,
 }
 
-/// Compiles some kernels to PTX by nvcc with further options, or reads the result of an earlier
-/// compilation of the same text.
+/// Compiles some kernels to PTX for a compute capability by nvcc with further options, or reads the
+/// result of an earlier compilation of the same text.
 pub fn compile<'a>(
     nvcc: &Path,
+    capability: u32,
     kernels: impl IntoIterator<Item: Into<Entry<'a>>>,
     options: &[&str],
 ) -> Result<Compiled> {
     let unit = translation_unit(kernels);
     let headers = Path::new(ROOT).join("kernels");
     let version = output(Command::new(nvcc).arg("--version"))?;
-    // The newest of the default build: measurements are of code for it.
-    let architecture = format!("-arch={}", Architecture::ptx_of(Architecture::NEWEST.capability));
+    let architecture = format!("-arch={}", Architecture::ptx_of(capability));
     let options = [OPTIONS, &[architecture.as_str()], options].concat();
     let mut texts = vec![version];
     texts.extend(options.iter().map(|&option| option.into()));

@@ -10,7 +10,7 @@ use gpuint_testkit::random::Random;
 use num_traits::Zero;
 use ptxi::Checks;
 
-use crate::{SEED, compiled, plain};
+use crate::{NEWEST, SEED, compiled, plain};
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -76,7 +76,8 @@ fn check_hostile_rows(
     hostile: &[(String, [BigUint; 2])],
     random: &[[BigUint; 2]],
 ) {
-    let Some((kernels, module)) = compiled(plain(bits), &[], |op, _| ops.contains(&op)) else {
+    let Some((kernels, module)) = compiled(NEWEST, plain(bits), &[], |op, _| ops.contains(&op))
+    else {
         return;
     };
     assert_eq!(kernels.len(), ops.len());

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
-use gpuint_catalogue::{BLOCK, Kernel, PREPARED, Row};
+use gpuint_catalogue::{Architecture, BLOCK, Kernel, PREPARED, Row};
 use gpuint_testkit::cases::{self, Machine, Task};
 use gpuint_testkit::launch::{Grids, Operands, Outcome};
 use gpuint_testkit::ptx::{self, How, LaunchBounds};
@@ -23,6 +23,11 @@ use gpuint_testkit::skip::skip;
 use gpuint_testkit::turns::{is_in_turn, is_thorough};
 use ptxi::{Checks, Module};
 
+/// The architecture of the newest code of the default build.
+const NEWEST: u32 = Architecture::NEWEST.capability;
+/// An architecture of the newer code generator of nvcc, which gets fewer loops
+/// (`kernels/core/unroll.cuh`).
+const OF_NEWER_GENERATOR: u32 = 120;
 const SEED: u64 = 0x7074_7869;
 /// Seeds of the order of warps; 0 is ascending order.
 const SCHEDULES: [u64; 2] = [0, 0x5eed];
@@ -82,6 +87,7 @@ fn nvcc() -> Option<PathBuf> {
 
 /// Compiles the kernels of a shape that `wanted` returns true for; `None` without nvcc.
 fn compiled(
+    capability: u32,
     shape: Shape,
     flags: &[&str],
     wanted: impl Fn(Op, Algorithm) -> bool,
@@ -92,7 +98,7 @@ fn compiled(
         .filter(|row| row.is_offered(shape) && wanted(row.op, row.algorithm))
         .map(|row| Kernel { row, shape, block: BLOCK })
         .collect();
-    let compiled = ptx::compile(&nvcc, kernels.iter().copied(), flags)
+    let compiled = ptx::compile(&nvcc, capability, kernels.iter().copied(), flags)
         .unwrap_or_else(|error| panic!("{error}"));
     Some((kernels, compiled.module))
 }
@@ -106,7 +112,7 @@ fn kernels_with_grids(wanted: impl Fn(&str) -> bool, beside: &[&str]) {
     let compiled: Vec<_> =
         all.filter(|kernel| wanted(kernel.name) || beside.contains(&kernel.name)).collect();
     let kernels: Vec<_> = compiled.iter().filter(|kernel| wanted(kernel.name)).collect();
-    let compiled = ptx::compile(&nvcc, compiled.iter().copied(), CHECKED);
+    let compiled = ptx::compile(&nvcc, NEWEST, compiled.iter().copied(), CHECKED);
     let mut machine = Interpreter(compiled.unwrap_or_else(|error| panic!("{error}")).module);
     let (mut rows, mut wrong) = (0, Vec::new());
     for (index, kernel) in kernels.iter().enumerate() {
@@ -124,6 +130,17 @@ fn kernels_with_grids(wanted: impl Fn(&str) -> bool, beside: &[&str]) {
 /// on `count` rows a launch. An ordinary run has the kernels of an operation by an algorithm at a
 /// third of the shapes of the family, by turns, and at one at least.
 fn kernels(family: &[Shape], index: usize, count: usize, wanted: impl Fn(Op, Algorithm) -> bool) {
+    kernels_of(NEWEST, family, index, count, wanted);
+}
+
+/// As [`kernels`], of a compute capability.
+fn kernels_of(
+    capability: u32,
+    family: &[Shape],
+    index: usize,
+    count: usize,
+    wanted: impl Fn(Op, Algorithm) -> bool,
+) {
     let shape = family[index];
     let catalogue = ptx::catalogue().expect("the catalogue");
     let in_turn = |(place, row): &(usize, Row<'_>)| {
@@ -142,7 +159,9 @@ fn kernels(family: &[Shape], index: usize, count: usize, wanted: impl Fn(Op, Alg
         checked.iter().any(takes)
     };
     let is_launched = |op, by| checked.contains(&(op, by)) || takes_records(op, by);
-    let Some((kernels, module)) = compiled(shape, CHECKED, is_launched) else { return };
+    let Some((kernels, module)) = compiled(capability, shape, CHECKED, is_launched) else {
+        return;
+    };
     let mut machine = Interpreter(module);
     let (mut rows, mut wrong) = (0, Vec::new());
     let is_checked =
@@ -270,6 +289,13 @@ fn tensor() {
 #[test]
 fn tensor_prepared() {
     kernels(&[plain(8192)], 0, 9, |op, by| {
+        prepares(op, by) || (is_by_tensor_cores(by) && has_prepared(op))
+    });
+}
+
+#[test]
+fn tensor_prepared_by_the_newer_generator() {
+    kernels_of(OF_NEWER_GENERATOR, &[plain(4096)], 0, 9, |op, by| {
         prepares(op, by) || (is_by_tensor_cores(by) && has_prepared(op))
     });
 }

@@ -12,7 +12,7 @@ use gpuint_testkit::ptx::{self, How, Run, UNWRITTEN};
 use gpuint_testkit::random::Random;
 use ptxi::{Checks, Counts, Module};
 
-use super::{SEED, compiled, plain};
+use super::{NEWEST, OF_NEWER_GENERATOR, SEED, compiled, plain};
 
 /// One row more than a block has, so that a warp computes two rows one after the other.
 const ROWS: usize = 5;
@@ -133,13 +133,13 @@ fn fast_power(
     run(module, &format!("gpuint_pow_mod_{}_b{bits}", by.name()), &given, traced).counts
 }
 
-fn module(bits: usize, product: Product) -> Option<Module> {
+fn module(capability: u32, bits: usize, product: Product) -> Option<Module> {
     let is_of_powers = |op, by: Algorithm| match op {
         Op::PowSecret | Op::PowMod => by.product() == Some(product),
         Op::Prepare => by.product() == Some(Product::Classical),
         _ => false,
     };
-    compiled(plain(bits), &[], is_of_powers).map(|(_, module)| module)
+    compiled(capability, plain(bits), &[], is_of_powers).map(|(_, module)| module)
 }
 
 /// Compares the traces of a kernel for all secrets with that for the first one.
@@ -176,8 +176,8 @@ fn check_instructions(counts: &Counts) {
     }
 }
 
-fn check_traces(by: Product, bits: usize, exponent_bits: usize) {
-    let Some(module) = module(bits, by) else { return };
+fn check_traces(capability: u32, by: Product, bits: usize, exponent_bits: usize) {
+    let Some(module) = module(capability, bits, by) else { return };
     let secrets = secrets(bits, exponent_bits);
     let found = differences(&secrets, |secret| {
         let counts = secret_power((&module, by), secret, (bits, exponent_bits), ROWS, true);
@@ -189,22 +189,28 @@ fn check_traces(by: Product, bits: usize, exponent_bits: usize) {
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_1024_bits() {
-    check_traces(Product::TensorCore, 1024, 48);
+    check_traces(NEWEST, Product::TensorCore, 1024, 48);
 }
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_2048_bits() {
-    check_traces(Product::TensorCore, 2048, 40);
+    check_traces(NEWEST, Product::TensorCore, 2048, 40);
 }
 
 #[test]
 fn traces_of_secret_powers_are_equal_at_4096_bits() {
-    check_traces(Product::TensorCore, 4096, 16);
+    check_traces(NEWEST, Product::TensorCore, 4096, 16);
 }
 
 #[test]
 fn traces_of_secret_powers_by_threads_are_equal() {
-    check_traces(Product::Fp64, 1024, 48);
+    check_traces(NEWEST, Product::Fp64, 1024, 48);
+}
+
+#[test]
+fn traces_of_secret_powers_by_the_newer_generator_are_equal() {
+    check_traces(OF_NEWER_GENERATOR, Product::TensorCore, 2048, 40);
+    check_traces(OF_NEWER_GENERATOR, Product::Fp64, 1024, 48);
 }
 
 /// The fast kernels are leaks: the comparison that finds none above finds them.
@@ -214,7 +220,7 @@ fn traces_of_fast_powers_differ() {
         (Product::TensorCore, ["exponent 1", "exponent of ones", "short modulus"]),
         (Product::Fp64, ["exponent 0", "exponent 1", "exponent of ones"]),
     ] {
-        let Some(module) = module(1024, by) else { return };
+        let Some(module) = module(NEWEST, 1024, by) else { return };
         let found = differences(&secrets(1024, 48), |secret| {
             fast_power((&module, by), secret, 1024, ROWS, true).trace
         });
@@ -238,7 +244,7 @@ fn secret_powers_cost_little_more_than_fast_ones() {
         (Product::Fp64, 1024, 1.28),
     ] {
         let exponent_bits = 512;
-        let Some(module) = module(bits, by) else { return };
+        let Some(module) = module(NEWEST, bits, by) else { return };
         let secret = &secrets(bits, exponent_bits)[0];
         let kept = secret_power((&module, by), secret, (bits, exponent_bits), 1, false);
         let fast = fast_power((&module, by), secret, bits, 1, false);
@@ -318,10 +324,10 @@ fn launch_sum(sum: &Sum, bits: usize, records: Vec<u8>) -> Operands {
 /// Traces of sums are equal for all operands, at all widths of the paths through registers.
 #[test]
 fn traces_of_secret_sums_are_equal() {
-    for bits in [1024, 2048, 3072, 4096, 8192] {
-        let Some((_, module)) = compiled(plain(bits), &[], |op, _| op == Op::MulAddSecret) else {
-            return;
-        };
+    let newest = [1024, 2048, 3072, 4096, 8192].map(|bits| (NEWEST, bits));
+    for (capability, bits) in newest.into_iter().chain([(OF_NEWER_GENERATOR, 4096)]) {
+        let is_of_sums = |op, _| op == Op::MulAddSecret;
+        let Some((_, module)) = compiled(capability, plain(bits), &[], is_of_sums) else { return };
         let found = differences(&sums(bits), |sum| {
             let pair = [sum.factor.clone(), sum.modulus.clone()];
             let given = launch_sum(sum, bits, secret_factor_records(&[pair], bits));
@@ -345,7 +351,7 @@ fn traces_of_fast_products_differ() {
         Op::Prepare => by.product() == Some(Product::Classical),
         _ => false,
     };
-    let Some((_, module)) = compiled(plain(bits), &[], is_of_products) else { return };
+    let Some((_, module)) = compiled(NEWEST, plain(bits), &[], is_of_products) else { return };
     let found = differences(&sums(bits), |sum| {
         let records = prepared(&module, &sum.modulus, bits);
         let given = launch_sum(sum, bits, records);
@@ -361,7 +367,8 @@ fn traces_of_fast_products_differ() {
 #[test]
 fn traces_of_numbers_other_than_0_are_equal() {
     for bits in [1024, 2048, 4096, 8192] {
-        let Some((_, module)) = compiled(plain(bits), &[], |op, _| op == Op::IsZeroMask) else {
+        let Some((_, module)) = compiled(NEWEST, plain(bits), &[], |op, _| op == Op::IsZeroMask)
+        else {
             return;
         };
         let trace = |value: &BigUint| {
