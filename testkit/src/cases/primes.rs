@@ -56,6 +56,14 @@ pub(super) fn lucas(x: &Row<'_>) -> Expected {
     Expected { mark: (is_unit || !is_odd).then_some(mark), ..Expected::none() }
 }
 
+/// Composite numbers that pass Fermat's test to base 2 (OEIS A001567). Of these, 2047 and 3277 pass
+/// the strong test; at the others a square of another number than 1 and -1 is 1.
+const PSEUDOPRIMES: [u32; 12] =
+    [341, 561, 645, 1105, 1387, 1729, 1905, 2047, 2465, 2701, 2821, 3277];
+
+/// Primes of the form 4 k + 1. With a first term that they divide, the last term of a chain is 0.
+const PRIMES_OF_ZEROS: [u32; 6] = [5, 13, 17, 29, 37, 41];
+
 /// Numbers of all kinds, short, since kernels and oracle walk over all their bits.
 fn numbers(draws: &mut Draws<'_>) -> Vec<BigUint> {
     let most = match (draws.is_slow, draws.bits()) {
@@ -75,7 +83,12 @@ fn numbers(draws: &mut Draws<'_>) -> Vec<BigUint> {
             5 => low(row.a, 40),
             6 => low(row.a, 70) | BigUint::from(1u32),
             // Small: by the definitions.
-            7 => BigUint::from(draws.random.below(if index % 2 == 0 { 300 } else { 1 << 31 })),
+            7 => match index / 9 % 4 {
+                0 => PSEUDOPRIMES[draws.random.below(PSEUDOPRIMES.len())].into(),
+                1 => PRIMES_OF_ZEROS[draws.random.below(PRIMES_OF_ZEROS.len())].into(),
+                2 => draws.random.below(300).into(),
+                _ => draws.random.below(1 << 31).into(),
+            },
             _ => BigUint::from(SMALL_PRIMES) * (draws.random.below(1 << 31) | 1),
         };
         // Squares of more than the width, and numbers whose test is their definition.
@@ -103,9 +116,15 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     launch
 }
 
-/// A first term: that of Lucas and Lehmer for Mersenne's primes, else a fraction `N / E` with
-/// `|N| - 2 E` from -50 to 50.
+/// A first term: that of Lucas and Lehmer for Mersenne's primes, 0 modulo some small primes, else a
+/// fraction `N / E` with `|N| - 2 E` from -50 to 50.
 fn term_of(draws: &mut Draws<'_>, n: &BigUint) -> u64 {
+    if let Ok(prime) = u32::try_from(n)
+        && PRIMES_OF_ZEROS.contains(&prime)
+        && !draws.random.one_in(3)
+    {
+        return u64::from(prime) << 32 | 1;
+    }
     let is_mersenne = n + 1u32 == power(n.bits() as usize);
     if is_mersenne && !draws.random.one_in(3) {
         return 4 << 32 | 1;
